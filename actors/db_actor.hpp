@@ -1,0 +1,75 @@
+// actors/db_actor.hpp -- the only writer: group commit and reconnects.
+#pragma once
+
+#include "actors/interfaces.hpp"
+#include "actors/metrics.hpp"
+
+#include <caf/typed_event_based_actor.hpp>
+#include <caf/typed_response_promise.hpp>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace reeve {
+
+/// Where committed changes go; the supervisor in production.
+using change_sink_actor =
+  caf::typed_actor<caf::result<void>(committed_changes)>;
+
+struct db_actor_options {
+  /// Most writes in one transaction.
+  size_t max_batch = 1'000;
+  /// First and longest wait between attempts to reach a lost database.
+  std::chrono::milliseconds first_backoff{50};
+  std::chrono::milliseconds max_backoff{2'000};
+};
+
+class db_actor_state {
+public:
+  static constexpr const char* name = "reeve.db";
+
+  db_actor_state(db_actor::pointer self, std::unique_ptr<job_store> store,
+                 change_sink_actor sink, db_actor_options options);
+
+  db_actor::behavior_type make_behavior();
+
+private:
+  /// A write that waits for the next commit, and whom to tell.
+  struct pending {
+    write_entry entry;
+    std::function<void(write_answer&&)> deliver;
+  };
+
+  template <class Answer>
+  caf::result<Answer> append(write what, bool repeated = false);
+
+  void flush();
+  void commit(std::vector<pending>& batch);
+  void publish(const std::vector<write_answer>& answers);
+  void lose_connection(std::vector<pending> batch, const char* what);
+  void reconnect();
+  void reconnect_later();
+  void schedule_flush();
+  actor_report status() const;
+
+  db_actor::pointer self_;
+  std::unique_ptr<job_store> store_;
+  change_sink_actor sink_;
+  db_actor_options options_;
+  metrics metrics_;
+  std::vector<pending> waiting_;
+  bool flush_scheduled_ = false;
+  /// The database cannot be reached: a state, not a crash.
+  bool away_ = false;
+  /// The last connection committed something.
+  bool proven_ = true;
+  std::chrono::milliseconds backoff_;
+  std::string last_error_;
+  uint64_t commits_ = 0;
+  uint64_t writes_ = 0;
+};
+
+using db_actor_impl = db_actor::stateful_impl<db_actor_state>;
+
+} // namespace reeve

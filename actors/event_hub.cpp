@@ -1,0 +1,136 @@
+// actors/event_hub.cpp -- a numbered feed, a replay buffer, and who listens.
+#include "actors/event_hub.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace reeve {
+
+namespace {
+
+// A bound on memory needs an estimate, not a serialization.
+size_t estimated_bytes(const nlohmann::json& x) {
+  constexpr size_t node = 32;
+  if (x.is_string())
+    return node + x.get_ref<const std::string&>().size();
+  size_t result = node;
+  if (x.is_structured())
+    for (const auto& member : x)
+      result += estimated_bytes(member);
+  return result;
+}
+
+} // namespace
+
+bool fits(const watch_filter& filter, const job& x) {
+  return (!filter.job_id || *filter.job_id == x.id)
+    && (!filter.type || *filter.type == x.type)
+    && (!filter.user_id || filter.user_id == x.user_id);
+}
+
+event_hub_state::event_hub_state(event_hub_actor::pointer self,
+                                 event_hub_options options)
+  : self_(self), options_(options), metrics_(self->system()) {
+  // Numbers of an earlier hub must not look like numbers of this one.
+  auto now = std::chrono::system_clock::now().time_since_epoch();
+  newest_ = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+}
+
+event_hub_actor::behavior_type event_hub_state::make_behavior() {
+  self_->set_down_handler(
+    [this](const caf::down_msg& x) { forget(x.source.id()); });
+  return {
+    [this](status_atom) { return status(); },
+    [this](committed_changes& x) { publish(x); },
+    [this](watch_atom, watch_filter& filter, watcher_actor& who) {
+      return watch(std::move(filter), std::move(who));
+    },
+  };
+}
+
+watch_started event_hub_state::watch(watch_filter filter, watcher_actor who) {
+  watch_started result;
+  result.newest = newest_;
+  result.hub = self_->address();
+  if (filter.last_seen) {
+    auto oldest = replay_.empty() ? newest_ + 1 : replay_.front().first.number;
+    // The feed counts events; a single job counts its versions.
+    result.gap = !filter.job_id
+      && (*filter.last_seen < oldest - 1 || *filter.last_seen > newest_);
+    for (const auto& [event, bytes] : replay_) {
+      auto position = filter.job_id ? event.what->version : event.number;
+      if (!result.gap && position > *filter.last_seen
+          && fits(filter, *event.what))
+        result.replay.push_back(event);
+    }
+  }
+  auto id = who.id();
+  if (watchers_.contains(id))
+    forget(id);
+  else
+    self_->monitor(who);
+  if (filter.job_id)
+    by_job_.emplace(*filter.job_id, id);
+  else
+    feeds_.insert(id);
+  watchers_.emplace(id, watcher{std::move(who), std::move(filter)});
+  metrics_.watchers(watchers_.size());
+  return result;
+}
+
+void event_hub_state::publish(committed_changes& changes) {
+  for (auto& x : changes.jobs)
+    publish({++newest_, std::make_shared<const job>(std::move(x))});
+}
+
+void event_hub_state::publish(job_event event) {
+  ++published_;
+  auto [first, last] = by_job_.equal_range(event.what->id);
+  for (auto i = first; i != last; ++i) {
+    const auto& one = watchers_.at(i->second);
+    if (fits(one.filter, *event.what))
+      self_->send(one.who, event);
+  }
+  for (auto id : feeds_) {
+    const auto& feed = watchers_.at(id);
+    if (fits(feed.filter, *event.what))
+      self_->send(feed.who, event);
+  }
+  remember(event);
+}
+
+void event_hub_state::remember(const job_event& event) {
+  auto bytes = sizeof(job) + estimated_bytes(event.what->payload)
+    + estimated_bytes(event.what->result);
+  replay_.emplace_back(event, bytes);
+  replay_bytes_ += bytes;
+  while (replay_.size() > options_.max_events
+         || replay_bytes_ > options_.max_bytes) {
+    replay_bytes_ -= replay_.front().second;
+    replay_.pop_front();
+  }
+}
+
+void event_hub_state::forget(caf::actor_id who) {
+  auto i = watchers_.find(who);
+  if (i == watchers_.end())
+    return;
+  if (const auto& job_id = i->second.filter.job_id) {
+    auto [first, last] = by_job_.equal_range(*job_id);
+    auto is_it = [who](const auto& x) { return x.second == who; };
+    by_job_.erase(std::find_if(first, last, is_it));
+  }
+  feeds_.erase(who);
+  watchers_.erase(i);
+  metrics_.watchers(watchers_.size());
+}
+
+actor_report event_hub_state::status() const {
+  actor_report result;
+  result.state = "idle";
+  result.mailbox = self_->mailbox().size();
+  result.messages = published_;
+  return result;
+}
+
+} // namespace reeve

@@ -1,0 +1,35 @@
+// actors/executor.hpp -- a thread that runs processors.
+#pragma once
+
+#include "actors/interfaces.hpp"
+#include "processors/registry.hpp"
+
+#include <caf/typed_event_based_actor.hpp>
+
+#include <memory>
+
+namespace reeve {
+
+class executor_state {
+public:
+  static constexpr const char* name = "reeve.executor";
+
+  executor_state(executor_actor::pointer self, job_actor owner,
+                 reader_actor reader,
+                 std::shared_ptr<const processor_registry> processors);
+
+  executor_actor::behavior_type make_behavior();
+
+private:
+  outcome run(assignment& x);
+
+  executor_actor::pointer self_;
+  job_actor owner_;
+  reader_actor reader_;
+  std::shared_ptr<const processor_registry> processors_;
+};
+
+/// To be spawned `caf::detached`: `run` blocks for as long as the job takes.
+using executor_impl = executor_actor::stateful_impl<executor_state>;
+
+} // namespace reeve

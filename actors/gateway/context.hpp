@@ -1,0 +1,25 @@
+// actors/gateway/context.hpp -- what all connections of a gateway share.
+#pragma once
+
+#include "config/options.hpp"
+
+#include <map>
+#include <string>
+
+namespace reeve {
+
+struct gateway_context {
+  http_options http;
+  /// `off` or `api-key`.
+  std::string auth_mode = "off";
+  std::string node_name;
+  /// The job types this node knows, with the defaults of their jobs.
+  std::map<std::string, type_options> types;
+  /// Other processes change jobs too, and nothing announces their changes:
+  /// watchers look at the store from time to time.
+  bool shared_store = false;
+  caf::timespan watch_poll = std::chrono::seconds{1};
+  caf::timespan keep_alive = std::chrono::seconds{15};
+};
+
+} // namespace reeve

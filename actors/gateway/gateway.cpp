@@ -1,0 +1,93 @@
+// actors/gateway/gateway.cpp -- accepts clients; each gets a broker of its own.
+#include "actors/gateway/gateway.hpp"
+
+#include "actors/gateway/connection_broker.hpp"
+#include "config/log.hpp"
+
+#include <utility>
+
+namespace reeve {
+
+gateway_state::gateway_state(gateway_broker_actor::broker_pointer self,
+                             supervisor_actor supervisor,
+                             std::shared_ptr<const gateway_context> context)
+  : self_(self),
+    supervisor_(std::move(supervisor)),
+    context_(std::move(context)) {
+  // nop
+}
+
+gateway_broker_actor::behavior_type gateway_state::make_behavior() {
+  listen();
+  self_->set_down_handler([this](const caf::down_msg&) { --clients_; });
+  return {
+    [this](status_atom) { return status(); },
+    [this](caf::get_atom) -> caf::result<uint16_t> {
+      if (failure_)
+        return failure_;
+      return port_;
+    },
+    [this](drain_atom) { self_->quit(caf::exit_reason::user_shutdown); },
+    [this](const caf::io::new_connection_msg& x) { accept(x.handle); },
+    [this](const caf::io::acceptor_closed_msg&) {
+      log::error("gateway.socket-closed");
+      self_->quit(caf::make_error(ec::cannot_listen));
+    },
+  };
+}
+
+void gateway_state::listen() {
+  const auto& http = context_->http;
+  auto opened = self_->add_tcp_doorman(http.port, http.address.c_str(), true);
+  if (opened) {
+    port_ = opened->second;
+    return;
+  }
+  failure_ = caf::make_error(ec::cannot_listen,
+                             "cannot listen on " + http.address + ':'
+                               + std::to_string(http.port) + ": "
+                               + to_string(opened.error()));
+}
+
+void gateway_state::accept(caf::io::connection_handle client) {
+  ++accepted_;
+  if (clients_ >= context_->http.max_connections) {
+    static constexpr std::string_view full =
+      "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\n"
+      "Content-Length: 0\r\nConnection: close\r\n\r\n";
+    self_->write(client, full.size(), full.data());
+    self_->flush(client);
+    self_->close(client);
+    return;
+  }
+  ++clients_;
+  auto scribe = self_->take(client);
+  caf::actor_config cfg{self_->context()};
+  auto broker =
+    self_->system().spawn_class<connection_impl, caf::no_spawn_options>(
+      cfg, client, supervisor_, caf::actor_cast<caf::actor_addr>(self_),
+      context_);
+  auto* raw = static_cast<connection_impl*>(
+    caf::actor_cast<caf::abstract_actor*>(broker));
+  raw->move_scribe(std::move(scribe));
+  self_->monitor(broker);
+}
+
+actor_report gateway_state::status() const {
+  actor_report result;
+  result.state = failure_ ? "failed" : "listening";
+  result.mailbox = self_->mailbox().size();
+  result.messages = accepted_;
+  if (failure_)
+    result.last_error = to_string(failure_);
+  return result;
+}
+
+gateway_actor spawn_gateway(caf::actor_system& sys, supervisor_actor supervisor,
+                            std::shared_ptr<const gateway_context> context) {
+  caf::actor_config cfg{&sys.middleman().backend()};
+  return sys.spawn_class<gateway_impl, caf::no_spawn_options>(
+    cfg, std::move(supervisor), std::move(context));
+}
+
+} // namespace reeve

@@ -1,0 +1,255 @@
+// actors/gateway/jobs.cpp -- /api/jobs: add, look, cancel, retry.
+#include "actors/gateway/access.hpp"
+#include "actors/gateway/fields.hpp"
+#include "actors/gateway/routes.hpp"
+#include "persistence/uuid.hpp"
+
+#include <algorithm>
+
+namespace reeve {
+
+namespace {
+
+constexpr size_t longest_target = 500;
+constexpr size_t longest_user = 200;
+constexpr size_t longest_key = 200;
+constexpr size_t most_jobs_in_batch = 1'000;
+constexpr int64_t most_attempts = 100;
+constexpr int64_t priority_range = 1'000;
+
+std::string etag_of(const job& x) {
+  return '"' + std::to_string(x.version) + '"';
+}
+
+// A weak comparison (RFC 9110, section 13.1.2): any of the listed tags.
+bool matches(std::string_view field, const std::string& etag) {
+  return field == "*" || field.find(etag) != std::string_view::npos;
+}
+
+ordered_json with_kind(const enqueued& x) {
+  auto result = to_json(x.job);
+  result["deduplicated"] = x.kind == enqueue_kind::deduplicated;
+  return result;
+}
+
+const type_options& known_type(const exchange& x, const std::string& type,
+                               const std::string& where) {
+  const auto& types = x.context().types;
+  if (auto i = types.find(type); i != types.end())
+    return i->second;
+  std::string list;
+  for (const auto& [name, options] : types)
+    list += (list.empty() ? "" : ", ") + name;
+  throw bad_request(where + "/type '" + type
+                    + "' is no job type of this node; allowed are " + list);
+}
+
+// A client makes jobs for its own user only.
+std::optional<std::string> owner_of(const exchange& x,
+                                    std::optional<std::string> asked) {
+  if (x.who().is_operator)
+    return asked;
+  if (asked && asked != x.who().user_id)
+    throw bad_request(403, "forbidden",
+                      "A client's key makes jobs for its own user only");
+  return x.who().user_id;
+}
+
+void answer_enqueued(exchange& x, const enqueued& added) {
+  auto status = added.kind == enqueue_kind::deduplicated ? 200 : 202;
+  auto response = json_response(status, with_kind(added));
+  response.headers.emplace_back("Location", "/api/jobs/" + added.job.id);
+  response.headers.emplace_back("ETag", etag_of(added.job));
+  if (added.kind == enqueue_kind::replayed)
+    response.headers.emplace_back("Idempotency-Replayed", "true");
+  x.respond(std::move(response));
+}
+
+job_filter filter_from(const exchange& x) {
+  x.allow_query(
+    {"status", "type", "target_id", "user_id", "error", "limit", "cursor"});
+  job_filter result;
+  if (auto status = x.query("status")) {
+    result.status = job_status_from(*status);
+    if (!result.status)
+      throw bad_request("status must be one of PENDING, PROCESSING, "
+                        "COMPLETED, FAILED and CANCELLED");
+  }
+  result.type = x.query("type");
+  result.target_id = x.query("target_id");
+  result.user_id = x.query("user_id");
+  if (!x.who().is_operator)
+    result.user_id = x.who().user_id;
+  result.error_like = x.query("error");
+  int64_t most = x.context().http.max_page_size;
+  result.limit = static_cast<uint32_t>(std::min<int64_t>(50, most));
+  if (auto limit = x.query("limit"))
+    result.limit =
+      static_cast<uint32_t>(parse_integer("limit", *limit, 1, most));
+  if (auto cursor = x.query("cursor"))
+    result.before_seq = parse_integer("cursor", *cursor, 1, INT64_MAX);
+  return result;
+}
+
+// Cancel and retry look first: whose job is it?
+template <class Write>
+void change_job(exchange& x) {
+  x.allow_query({});
+  auto id = x.parameter("id");
+  x.ask<job>(
+    [id](exchange& x, job& found) {
+      require_visible(x, found.user_id);
+      x.ask<changed>(
+        [](exchange& x, changed& now) {
+          x.respond(job_response(200, now.job));
+        },
+        Write{id});
+    },
+    find_atom_v, id);
+}
+
+} // namespace
+
+net::http_response job_response(int status, const job& x) {
+  auto result = json_response(status, to_json(x));
+  result.headers.emplace_back("ETag", etag_of(x));
+  result.headers.emplace_back("Cache-Control", "no-cache");
+  return result;
+}
+
+enqueue_write enqueue_from(const exchange& x, const nlohmann::json& body,
+                           const std::string& where) {
+  fields in{body,
+            where,
+            {"type", "target_id", "payload", "priority", "run_at",
+             "max_attempts", "unique_key", "user_id"}};
+  enqueue_write result;
+  result.id = make_uuid();
+  result.type = in.text("type", 100);
+  const auto& type = known_type(x, result.type, where);
+  result.target_id = in.text("target_id", longest_target);
+  result.payload = in.object_or_empty("payload");
+  result.priority = static_cast<int32_t>(
+    in.optional_integer("priority", -priority_range, priority_range)
+      .value_or(0));
+  result.run_at = in.optional_time("run_at");
+  result.max_attempts =
+    static_cast<uint32_t>(in.optional_integer("max_attempts", 1, most_attempts)
+                            .value_or(type.max_attempts));
+  result.unique_key = in.optional_text("unique_key", longest_key);
+  result.user_id = owner_of(x, in.optional_text("user_id", longest_user));
+  return result;
+}
+
+void take_idempotency_key(const exchange& x, enqueue_write& what) {
+  auto key = x.request().header("idempotency-key");
+  if (!key)
+    return;
+  if (key->empty() || key->size() > longest_key)
+    throw bad_request("Idempotency-Key must have 1 to "
+                      + std::to_string(longest_key) + " bytes");
+  // Callers cannot see each other's keys.
+  what.idempotency_key = x.who().user_id.value_or("") + '/' + std::string{*key};
+  what.idempotency_hash =
+    sha256_hex(x.request().target + '\n' + x.request().body);
+}
+
+void post_job(exchange& x) {
+  x.allow_query({});
+  auto what = enqueue_from(x, json_body(x), "");
+  take_idempotency_key(x, what);
+  x.ask<enqueued>(
+    [](exchange& x, enqueued& added) { answer_enqueued(x, added); },
+    std::move(what));
+}
+
+void post_jobs_batch(exchange& x) {
+  x.allow_query({});
+  auto body = json_body(x);
+  fields in{body, "", {"jobs"}};
+  enqueue_batch_write what;
+  size_t index = 0;
+  for (const auto& member : in.array("jobs", most_jobs_in_batch))
+    what.jobs.push_back(
+      enqueue_from(x, member, "/jobs/" + std::to_string(index++)));
+  x.ask<enqueued_batch>(
+    [](exchange& x, enqueued_batch& added) {
+      auto jobs = ordered_json::array();
+      for (const auto& member : added.jobs)
+        jobs.push_back(with_kind(member));
+      x.respond(202, {{"jobs", std::move(jobs)}});
+    },
+    std::move(what));
+}
+
+void get_job(exchange& x) {
+  x.allow_query({"wait"});
+  auto most =
+    std::chrono::duration_cast<std::chrono::seconds>(x.context().http.max_wait);
+  std::chrono::seconds wait{0};
+  if (auto text = x.query("wait"))
+    wait = std::chrono::seconds{parse_integer("wait", *text, 0, most.count())};
+  x.ask<job>(
+    [wait](exchange& x, job& found) {
+      require_visible(x, found.user_id);
+      auto known = x.request().header("if-none-match");
+      auto is_known = known && matches(*known, etag_of(found));
+      if (wait.count() > 0 && !is_final(found.status) && (!known || is_known)) {
+        auto version = found.version;
+        return wait_for_job(x, std::move(found), version, wait);
+      }
+      if (is_known)
+        return x.respond(
+          net::http_response{304, {{"ETag", etag_of(found)}}, {}});
+      x.respond(job_response(200, found));
+    },
+    find_atom_v, x.parameter("id"));
+}
+
+void get_jobs(exchange& x) {
+  auto filter = filter_from(x);
+  auto limit = filter.limit;
+  ++filter.limit; // one more tells whether there is another page
+  x.ask<job_list>(
+    [limit](exchange& x, job_list& found) {
+      ordered_json cursor = nullptr;
+      if (found.size() > limit) {
+        found.resize(limit);
+        cursor = std::to_string(found.back().seq);
+      }
+      auto jobs = ordered_json::array();
+      for (const auto& member : found)
+        jobs.push_back(to_json(member));
+      x.respond(
+        200, {{"jobs", std::move(jobs)}, {"next_cursor", std::move(cursor)}});
+    },
+    find_atom_v, std::move(filter));
+}
+
+void get_attempts(exchange& x) {
+  x.allow_query({});
+  auto id = x.parameter("id");
+  x.ask<job>(
+    [id](exchange& x, job& found) {
+      require_visible(x, found.user_id);
+      x.ask<attempt_list>(
+        [](exchange& x, attempt_list& runs) {
+          auto attempts = ordered_json::array();
+          for (const auto& run : runs)
+            attempts.push_back(to_json(run));
+          x.respond(200, {{"attempts", std::move(attempts)}});
+        },
+        attempts_atom_v, id);
+    },
+    find_atom_v, id);
+}
+
+void post_cancel(exchange& x) {
+  change_job<cancel_write>(x);
+}
+
+void post_retry(exchange& x) {
+  change_job<retry_write>(x);
+}
+
+} // namespace reeve

@@ -1,0 +1,105 @@
+// actors/gateway/routes.cpp -- which handler serves what.
+#include "actors/gateway/routes.hpp"
+
+#include "actors/gateway/fields.hpp"
+#include "net/json.hpp"
+
+namespace reeve {
+
+const net::router<handler>& api_routes() {
+  static const auto routes = [] {
+    net::router<handler> result;
+    result.add("POST", "/api/jobs", post_job)
+      .add("POST", "/api/jobs/batch", post_jobs_batch)
+      .add("GET", "/api/jobs", get_jobs)
+      .add("GET", "/api/jobs/{id}", get_job)
+      .add("GET", "/api/jobs/{id}/attempts", get_attempts)
+      .add("GET", "/api/jobs/{id}/events", get_job_events)
+      .add("POST", "/api/jobs/{id}/cancel", post_cancel)
+      .add("POST", "/api/jobs/{id}/retry", post_retry)
+      .add("GET", "/api/events", get_events)
+      .add("POST", "/api/scraps", post_scrap)
+      .add("GET", "/api/scraps/{id}", get_scrap)
+      .add("DELETE", "/api/scraps/{id}", delete_scrap)
+      .add("GET", "/api/cards", get_cards)
+      .add("GET", "/api/cards/{id}", get_card)
+      .add("GET", "/healthz", get_health)
+      .add("GET", "/readyz", get_readiness)
+      .add("GET", "/metrics", get_metrics)
+      .add("GET", "/api/actors", get_actors)
+      .add("GET", "/api/stats", get_stats);
+    return result;
+  }();
+  return routes;
+}
+
+namespace {
+
+std::string joined(const std::vector<std::string>& xs) {
+  std::string result;
+  for (const auto& x : xs)
+    result += (result.empty() ? "" : ", ") + x;
+  return result;
+}
+
+void refuse_method(exchange& x, const std::vector<std::string>& allowed) {
+  auto list = joined(allowed);
+  if (x.request().method == "OPTIONS")
+    return x.respond(net::http_response{204, {{"Allow", list}}, {}});
+  auto response =
+    json_response(405,
+                  {{"type", "urn:reeve:problem:method_not_allowed"},
+                   {"title", "Method Not Allowed"},
+                   {"status", 405},
+                   {"detail", "Allowed here are " + list}});
+  response.headers = {{"Content-Type", "application/problem+json"},
+                      {"Allow", list}};
+  x.respond(std::move(response));
+}
+
+} // namespace
+
+void dispatch(exchange& x) {
+  const auto& request = x.request();
+  if (request.target == "*")
+    return x.respond(net::http_response{
+      204, {{"Allow", "GET, HEAD, POST, DELETE, OPTIONS"}}, {}});
+  using router = net::router<handler>;
+  auto match = api_routes().match(request.method, request.segments);
+  if (auto* found = std::get_if<router::found>(&match)) {
+    x.set_parameters(std::move(found->parameters));
+    (*found->handler)(x);
+  } else if (auto* wrong = std::get_if<router::wrong_method>(&match)) {
+    refuse_method(x, wrong->allowed);
+  } else {
+    x.fail(404, "not_found", "There is no such path; see /api/jobs");
+  }
+}
+
+nlohmann::json json_body(const exchange& x) {
+  auto type = x.request().header("content-type").value_or("");
+  auto media = type.substr(0, type.find(';'));
+  while (media.ends_with(' '))
+    media.remove_suffix(1);
+  if (media != "application/json")
+    throw bad_request(415, "unsupported_media_type",
+                      "Send Content-Type: application/json");
+  try {
+    return net::parse_json(x.request().body);
+  } catch (const net::json_error& err) {
+    throw bad_request(err.what());
+  }
+}
+
+void require_operator(const exchange& x) {
+  if (!x.who().is_operator)
+    throw bad_request(403, "forbidden", "Only an operator may do this");
+}
+
+void require_visible(const exchange& x,
+                     const std::optional<std::string>& owner) {
+  if (!x.who().may_see(owner))
+    throw bad_request(404, "not_found", "There is nothing with this id");
+}
+
+} // namespace reeve

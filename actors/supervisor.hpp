@@ -1,0 +1,173 @@
+// actors/supervisor.hpp -- owns all other actors, assigns claimed jobs to job
+// actors and decides what follows from every end of a run.
+#pragma once
+
+#include "actors/child_table.hpp"
+#include "actors/db_actor.hpp"
+#include "actors/decision.hpp"
+#include "actors/interfaces.hpp"
+#include "actors/job_actor.hpp"
+#include "actors/metrics.hpp"
+#include "actors/recovery.hpp"
+#include "actors/scheduler.hpp"
+
+#include <caf/typed_event_based_actor.hpp>
+#include <caf/typed_response_promise.hpp>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <random>
+#include <vector>
+
+namespace reeve {
+
+struct supervisor_options {
+  lease_owner owner;
+  uint32_t workers = 3;
+  std::chrono::milliseconds lease{30'000};
+  caf::timespan shutdown_grace = std::chrono::seconds{20};
+  /// How long a write may be under way before it is asked again.
+  caf::timespan write_timeout = std::chrono::seconds{60};
+  /// Ends of runs that may wait for their commit; above, nothing is claimed.
+  size_t max_unsettled = 32;
+  retry_options retry;
+  std::function<type_options(const std::string&)> type;
+  restart_budget budget;
+  uint64_t seed = std::random_device{}();
+};
+
+/// Spawns the children. A factory may throw `store_unavailable`: the child is
+/// started again later, and that counts as nobody's fault.
+struct child_factories {
+  std::function<event_hub_actor()> event_hub;
+  std::function<db_actor(change_sink_actor)> db;
+  std::function<query_actor()> query;
+  std::function<recovery_actor(rescuer_actor)> recovery;
+  std::function<scheduler_actor(wakeable_actor)> scheduler;
+  /// Empty when the store announces nothing.
+  std::function<listener_actor(wakeable_actor)> listener;
+  std::function<job_actor(run_owner_actor, reader_actor)> job;
+  /// Empty in tests that need no socket.
+  std::function<gateway_actor(supervisor_actor)> gateway;
+};
+
+class supervisor_state {
+public:
+  static constexpr const char* name = "reeve.supervisor";
+
+  supervisor_state(supervisor_actor::pointer self, child_factories factories,
+                   supervisor_options options);
+
+  ~supervisor_state();
+
+  supervisor_actor::behavior_type make_behavior();
+
+private:
+  using time_point = caf::actor_clock::time_point;
+
+  enum class stop_reason : uint8_t { none, cancelled, lease_lost };
+
+  /// A run under way in a slot.
+  struct active_run {
+    job claimed;
+    run_control_ptr control;
+    time_point started;
+    stop_reason stopped = stop_reason::none;
+  };
+
+  struct slot {
+    std::string name;
+    job_actor handle;
+    std::optional<active_run> run;
+  };
+
+  /// The end of a run until its commit.
+  struct unsettled_run {
+    settle_write write;
+    time_point started;
+  };
+  using run_key = std::pair<int64_t, int64_t>;
+
+  // -- lifecycle (supervisor_lifecycle.cpp) -----------------------------------
+
+  caf::result<uint16_t> boot();
+  void add_children();
+  void start(child& x);
+  void recover();
+  void serve();
+  void on_down(const caf::down_msg& x);
+  void restart(const std::string& name);
+  caf::result<drain_report> drain();
+  void interrupt_runs();
+  void finish_drain_when_idle();
+  void stop_children();
+  void stop_next();
+
+  // -- runs (supervisor_runs.cpp) ---------------------------------------------
+
+  void look_for_work();
+  void send_claim(bool repeated);
+  void on_claimed(claimed& x);
+  void assign(slot& where, job& what);
+  void give_back(const job& what);
+  void on_report(run_report& x);
+  void on_slot_lost(slot& where);
+  bool end_early(slot& where, run_outcome as, std::string message);
+  void settle(const active_run& run, outcome result);
+  void send_settle(run_key key, bool repeated);
+  void on_settled(run_key key, const job& now);
+  void on_settle_failed(run_key key, const caf::error& err);
+  void renew_leases();
+  void on_renewed(const renewed& x, time_point asked_at);
+  void stop_run(slot& where, stop_reason why);
+  slot* find_run(int64_t seq, int64_t run);
+  size_t free_slots() const;
+  void count_running();
+
+  // -- the rest (supervisor.cpp) ----------------------------------------------
+
+  template <class Result, class Handle, class... Ts>
+  caf::result<Result> forward(const Handle& to, Ts&&... xs);
+  template <class Result, class Write>
+  caf::result<Result> forward_new_work(Write& x);
+  void on_changes(committed_changes& x);
+  caf::result<tree_report> tree();
+  actor_report describe(const child& x) const;
+  actor_report describe_self() const;
+
+  supervisor_actor::pointer self_;
+  child_factories factories_;
+  supervisor_options options_;
+  metrics metrics_;
+  child_table children_;
+  std::mt19937_64 random_;
+  time_point started_at_;
+
+  event_hub_actor hub_;
+  db_actor db_;
+  query_actor query_;
+  recovery_actor recovery_;
+  scheduler_actor scheduler_;
+  listener_actor listener_;
+  gateway_actor gateway_;
+  std::vector<slot> slots_;
+
+  /// Recovery has run: claims are allowed.
+  bool recovered_ = false;
+  bool draining_ = false;
+  bool stopping_ = false;
+  std::optional<claim_write> claim_;
+  int64_t claim_token_ = 0;
+  bool look_again_ = false;
+  std::map<run_key, unsettled_run> unsettled_;
+  drain_report drained_;
+  caf::typed_response_promise<uint16_t> boot_promise_;
+  std::vector<caf::typed_response_promise<drain_report>> drain_promises_;
+  caf::error exit_reason_;
+  uint64_t decisions_ = 0;
+};
+
+using supervisor_impl = supervisor_actor::stateful_impl<supervisor_state>;
+
+} // namespace reeve

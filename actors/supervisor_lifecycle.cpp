@@ -1,0 +1,241 @@
+// actors/supervisor_lifecycle.cpp -- start in order, restart within a budget,
+// drain, stop in reverse.
+#include "actors/supervisor.hpp"
+
+#include "config/log.hpp"
+
+#include <caf/actor_cast.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace reeve {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Until a child whose factory found no database is started again.
+constexpr auto factory_retry = 1s;
+/// How long the boot sweep waits between tries.
+constexpr auto sweep_retry = 500ms;
+constexpr auto sweep_timeout = 60s;
+/// How long ends of runs may wait for their commit at the end of a drain.
+constexpr auto settle_grace = 5s;
+/// How long one child may take to stop before it is killed.
+constexpr auto stop_grace = 2s;
+constexpr auto listen_timeout = 10s;
+
+template <class Handle>
+caf::actor untyped(const Handle& x) {
+  return caf::actor_cast<caf::actor>(x);
+}
+
+} // namespace
+
+// -- start --------------------------------------------------------------------
+
+void supervisor_state::add_children() {
+  using enum child_kind;
+  children_.add("event-hub", essential,
+                [this] { return untyped(hub_ = factories_.event_hub()); });
+  children_.add("db", essential,
+                [this] { return untyped(db_ = factories_.db(self_)); });
+  children_.add("query", essential,
+                [this] { return untyped(query_ = factories_.query()); });
+  children_.add("recovery", essential, [this] {
+    return untyped(recovery_ = factories_.recovery(self_));
+  });
+  children_.add("scheduler", essential, [this] {
+    return untyped(scheduler_ = factories_.scheduler(self_));
+  });
+  if (factories_.listener)
+    children_.add("listener", essential, [this] {
+      return untyped(listener_ = factories_.listener(self_));
+    });
+  slots_.resize(options_.workers);
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    slots_[i].name = "job-" + std::to_string(i + 1);
+    children_.add(slots_[i].name, slot, [this, i] {
+      return untyped(slots_[i].handle = factories_.job(self_, self_));
+    });
+  }
+  if (factories_.gateway)
+    children_.add("gateway", essential, [this] {
+      return untyped(gateway_ = factories_.gateway(self_));
+    });
+}
+
+caf::result<uint16_t> supervisor_state::boot() {
+  boot_promise_ = self_->make_response_promise<uint16_t>();
+  for (auto& x : children_.all())
+    if (x.name != "gateway")
+      start(x);
+  recover();
+  return boot_promise_;
+}
+
+void supervisor_state::start(child& x) {
+  try {
+    x.handle = x.start();
+  } catch (const store_unavailable& err) {
+    // The database is away: nobody's fault, hence outside the budget.
+    x.state = child_state::backing_off;
+    x.last_error = err.what();
+    self_->delayed_send(self_, factory_retry, restart_atom_v, x.name);
+    return;
+  }
+  x.state = child_state::running;
+  x.started_at = self_->clock().now();
+  self_->monitor(x.handle);
+}
+
+void supervisor_state::recover() {
+  auto again = [this](const caf::error& err) {
+    log::warn("supervisor.boot-sweep-failed", {{"error", to_string(err)}});
+    self_->run_delayed(sweep_retry, [this] { recover(); });
+  };
+  if (!recovery_)
+    return again(ec::store_unavailable);
+  self_->request(recovery_, sweep_timeout, sweep_atom_v)
+    .then([this](uint32_t) { serve(); }, again);
+}
+
+void supervisor_state::serve() {
+  recovered_ = true;
+  self_->send(self_, caf::tick_atom_v);
+  look_for_work();
+  auto* gateway = children_.find("gateway");
+  if (gateway == nullptr)
+    return boot_promise_.deliver(uint16_t{0});
+  start(*gateway);
+  self_->request(gateway_, listen_timeout, caf::get_atom_v)
+    .then([this](uint16_t port) { boot_promise_.deliver(port); },
+          [this](caf::error& err) { boot_promise_.deliver(std::move(err)); });
+}
+
+// -- restarts -----------------------------------------------------------------
+
+void supervisor_state::on_down(const caf::down_msg& x) {
+  auto reason = to_string(x.reason);
+  auto notice = children_.on_down(x.source, reason, self_->clock().now());
+  if (notice.who == nullptr)
+    return;
+  auto& who = *notice.who;
+  if (stopping_) {
+    stop_next();
+    return;
+  }
+  log::error("supervisor.child-died",
+             {{"actor", who.name}, {"reason", reason}});
+  // A handle of a dead actor must not be used: requests answer at once.
+  if (who.name == "db")
+    db_ = nullptr;
+  else if (who.name == "query")
+    query_ = nullptr;
+  else if (who.name == "event-hub")
+    hub_ = nullptr;
+  else if (who.name == "scheduler")
+    scheduler_ = nullptr;
+  for (auto& where : slots_)
+    if (where.name == who.name)
+      on_slot_lost(where);
+  if (notice.restart_after) {
+    self_->delayed_send(self_, *notice.restart_after, restart_atom_v, who.name);
+    return;
+  }
+  log::error("supervisor.budget-spent", {{"actor", who.name}});
+  auto is_usable = [](const child& c) {
+    return c.kind == child_kind::slot && c.state != child_state::degraded;
+  };
+  const auto& all = children_.all();
+  if (who.kind == child_kind::slot
+      && std::any_of(all.begin(), all.end(), is_usable))
+    return;
+  exit_reason_ =
+    caf::make_error(ec::restart_limit, who.name + " died too often: " + reason);
+  stop_children();
+}
+
+void supervisor_state::restart(const std::string& name) {
+  auto* who = children_.find(name);
+  if (who == nullptr || who->state != child_state::backing_off || stopping_)
+    return;
+  start(*who);
+  if (who->state != child_state::running)
+    return;
+  ++who->restarts;
+  metrics_.restarted(name);
+  log::info("supervisor.child-restarted",
+            {{"actor", name}, {"restarts", who->restarts}});
+  look_for_work();
+}
+
+// -- stop ---------------------------------------------------------------------
+
+caf::result<drain_report> supervisor_state::drain() {
+  auto promise = self_->make_response_promise<drain_report>();
+  drain_promises_.push_back(promise);
+  if (draining_)
+    return promise;
+  draining_ = true;
+  log::info("supervisor.draining", {{"running", slots_.size() - free_slots()}});
+  self_->delayed_send(self_, options_.shutdown_grace, interrupt_atom_v);
+  finish_drain_when_idle();
+  return promise;
+}
+
+void supervisor_state::interrupt_runs() {
+  for (auto& where : slots_)
+    if (where.run
+        && end_early(where, run_outcome::interrupted,
+                     "The node shut down while the job was running"))
+      ++drained_.returned;
+  // The ends get a little time to be written; the next boot finds the rest.
+  self_->run_delayed(settle_grace, [this] {
+    drained_.unsettled = static_cast<uint32_t>(unsettled_.size());
+    if (drained_.unsettled > 0)
+      exit_reason_ = caf::make_error(ec::store_unavailable,
+                                     "the ends of some runs were not written");
+    stop_children();
+  });
+  finish_drain_when_idle();
+}
+
+void supervisor_state::finish_drain_when_idle() {
+  auto is_busy = [](const slot& x) { return x.run.has_value(); };
+  if (draining_ && !stopping_ && !claim_ && unsettled_.empty()
+      && std::none_of(slots_.begin(), slots_.end(), is_busy))
+    stop_children();
+}
+
+void supervisor_state::stop_children() {
+  if (std::exchange(stopping_, true))
+    return;
+  stop_next();
+}
+
+void supervisor_state::stop_next() {
+  auto& all = children_.all();
+  auto is_alive = [](const child& x) { return static_cast<bool>(x.handle); };
+  auto last = std::find_if(all.rbegin(), all.rend(), is_alive);
+  if (last != all.rend()) {
+    self_->send_exit(last->handle, caf::exit_reason::user_shutdown);
+    self_->run_delayed(stop_grace, [this, late = last->handle] {
+      self_->send_exit(late, caf::exit_reason::kill);
+    });
+    return;
+  }
+  log::info("supervisor.stopped",
+            {{"finished", drained_.finished},
+             {"returned", drained_.returned},
+             {"unsettled", drained_.unsettled}});
+  if (exit_reason_ && boot_promise_.pending())
+    boot_promise_.deliver(exit_reason_);
+  for (auto& promise : drain_promises_)
+    promise.deliver(drained_);
+  self_->quit(exit_reason_ ? exit_reason_
+                           : caf::error{caf::exit_reason::user_shutdown});
+}
+
+} // namespace reeve

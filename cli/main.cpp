@@ -1,0 +1,38 @@
+// cli/main.cpp -- the `reeve` program.
+#include "cli/serve.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <csignal>
+#include <iostream>
+#include <string>
+#include <vector>
+
+int main(int argc, char** argv, char** envp) {
+  // libpq, libcurl and sockets report broken pipes as errors.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::vector<std::string> environment;
+  for (auto entry = envp; *entry != nullptr; ++entry)
+    environment.emplace_back(*entry);
+
+  CLI::App app{"Reeve: a durable background-job runtime.", "reeve"};
+  app.set_version_flag("--version", "reeve " REEVE_VERSION);
+  app.require_subcommand(1);
+  app.footer("Exit codes: 0 done, 1 failed at run time, 2 bad usage or "
+             "configuration.");
+
+  auto* serve = app.add_subcommand("serve",
+                                   "Run a node until it is told to "
+                                   "stop (SIGTERM, SIGINT)");
+  serve->prefix_command();
+  serve->footer("Options are those of the configuration file: "
+                "--http.port=8080, --database.url=sqlite:./reeve.db, "
+                "--config-file=FILE, …; --print-config shows them all.");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& err) {
+    return app.exit(err) == 0 ? reeve::exit_ok : reeve::exit_bad_usage;
+  }
+  return reeve::serve(serve->remaining(), environment);
+}

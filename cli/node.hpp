@@ -1,0 +1,19 @@
+// cli/node.hpp -- the composition root: which parts make a node.
+#pragma once
+
+#include "actors/supervisor.hpp"
+#include "config/options.hpp"
+#include "persistence/job_store.hpp"
+
+#include <caf/fwd.hpp>
+
+#include <memory>
+
+namespace reeve {
+
+/// Spawns a supervisor with everything below it; send it `boot_atom`. The
+/// stores must outlive the actor system.
+supervisor_actor spawn_node(caf::actor_system& sys, const options& config,
+                            store_factory& stores);
+
+} // namespace reeve

@@ -1,0 +1,350 @@
+// config/options.cpp -- where settings come from, and what they are called.
+#include "config/options.hpp"
+
+#include <caf/config_option_adder.hpp>
+#include <caf/config_value.hpp>
+#include <caf/deep_to_string.hpp>
+#include <caf/io/middleman.hpp>
+#include <caf/settings.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <numeric>
+#include <regex>
+#include <sstream>
+
+namespace reeve {
+
+namespace {
+
+constexpr std::string_view variable_prefix = "REEVE_";
+
+/// Read by scripts and clients, never by the node.
+constexpr std::string_view foreign_variables[] = {
+  "REEVE_PREFIX", "REEVE_URL", "REEVE_API_KEY", "REEVE_CONFIG_FILE"};
+
+/// Options whose values never leave the process.
+bool is_secret(std::string_view key) {
+  return key.ends_with("api-key") || key.ends_with("secret");
+}
+
+std::string host_name() {
+  char buf[256] = {};
+  if (gethostname(buf, sizeof(buf) - 1) != 0 || buf[0] == '\0')
+    return "reeve";
+  return buf;
+}
+
+std::string variable_name(std::string_view key) {
+  std::string result{variable_prefix};
+  for (unsigned char c : key)
+    result += std::isalnum(c) ? static_cast<char>(std::toupper(c)) : '_';
+  return result;
+}
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    auto diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      auto replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+void flatten(const caf::settings& xs, const std::string& prefix,
+             std::map<std::string, caf::config_value>& out) {
+  for (const auto& [key, value] : xs) {
+    auto full = prefix.empty() ? key : prefix + '.' + key;
+    if (const auto* nested = caf::get_if<caf::settings>(&value))
+      flatten(*nested, full, out);
+    else
+      out.insert_or_assign(full, value);
+  }
+}
+
+// CAF's file parser drops `http.port = 80` without a word and knows only
+// `http { port = 80 }`, so the one is rewritten to the other.
+std::string with_groups(std::istream& in) {
+  static const std::regex dotted{R"(^\s*([\w-]+(?:\.[\w-]+)+)\s*=(.*)$)"};
+  std::string result;
+  std::smatch parts;
+  for (std::string line; std::getline(in, line); result += '\n') {
+    if (!std::regex_match(line, parts, dotted)) {
+      result += line;
+      continue;
+    }
+    std::string key = parts[1];
+    auto depth = std::count(key.begin(), key.end(), '.');
+    for (size_t i; (i = key.find('.')) != std::string::npos;)
+      key.replace(i, 1, " { ");
+    result += key + " =" + parts[2].str() + '\n';
+    for (auto i = depth; i > 0; --i)
+      result += '}';
+  }
+  return result;
+}
+
+// The user part of a URL may hold a password.
+std::string without_password(std::string url) {
+  auto scheme = url.find("://");
+  if (scheme == std::string::npos)
+    return url;
+  // The last @ before the path: one that nobody escaped is part of the secret.
+  auto at = url.substr(0, url.find('?')).rfind('@');
+  auto colon = url.find(':', scheme + 3);
+  if (at != std::string::npos && colon < at)
+    url.replace(colon + 1, at - colon - 1, "***");
+  if (auto query = url.find("password="); query != std::string::npos) {
+    auto end = std::min(url.find('&', query), url.size());
+    url.replace(query, end - query, "password=***");
+  }
+  return url;
+}
+
+} // namespace
+
+template <class T>
+void options::add(T& storage, std::string category, std::string name,
+                  std::string help) {
+  auto key = category == "global" ? name : category + '.' + name;
+  opt_group{custom_options_, category}.add(storage, name, help);
+  printers_.emplace(key, [&storage] { return caf::deep_to_string(storage); });
+  descriptions_.emplace(std::move(key), std::move(help));
+}
+
+options::options() : node_name(host_name()) {
+  config_file_path.clear();
+  actor_system_config::load<caf::io::middleman>();
+  // The default policy polls for work; an idle node should sleep.
+  set("caf.scheduler.policy", "sharing");
+  set("caf.scheduler.max-threads", size_t{2});
+  set("caf.middleman.workers", size_t{0});
+  add(workers, "global", "workers", "jobs that run at once, 1 to 64");
+  add(shutdown_grace, "global", "shutdown-grace",
+      "how long running jobs get to finish after SIGTERM");
+  add(database_url, "database", "url",
+      "sqlite:PATH, or postgresql://user:password@host:port/database");
+  add(node_name, "node", "name",
+      "unique per database; the host's name by default");
+  add(lease, "node", "lease",
+      "a node that is silent for so long loses its jobs to others");
+  add(poll_interval, "queue", "poll-interval",
+      "how often to look for work that nothing announced");
+  add(recovery_interval, "queue", "recovery-interval",
+      "how often to look for jobs whose node died");
+  add(wedged_grace, "queue", "wedged-grace",
+      "a processor that ignores its timeout for so long is abandoned");
+  add(http.address, "http", "address", "the address to listen on");
+  add(http.port, "http", "port", "the port to listen on; 0 takes a free one");
+  add(http.allowed_origins, "http", "allowed-origins",
+      "web origins that may call the API (CORS), e.g. https://app.example");
+  add(http.allowed_hosts, "http", "allowed-hosts",
+      "Host names accepted beside the address itself and localhost");
+  add(http.max_connections, "http", "max-connections",
+      "clients connected at once; more get 503");
+  add(http.max_header_bytes, "http", "max-header-bytes",
+      "request line and header fields together; more get 431");
+  add(http.max_body_bytes, "http", "max-body-bytes",
+      "request body; more gets 413");
+  add(http.max_unsent_bytes, "http", "max-unsent-bytes",
+      "an event stream whose reader lags by more is cut off");
+  add(http.max_page_size, "http", "max-page-size",
+      "the largest `limit` of a listing");
+  add(http.request_timeout, "http", "request-timeout",
+      "from a request's first byte to its last; longer gets 408");
+  add(http.idle_timeout, "http", "idle-timeout",
+      "how long a connection may rest between requests");
+  add(http.answer_timeout, "http", "answer-timeout",
+      "how long a request may wait for the store; longer gets 503");
+  add(http.max_wait, "http", "max-wait", "the longest `wait` of a long poll");
+  add(retry.backoff, "retry", "backoff", "delay after the first failure");
+  add(retry.factor, "retry", "factor",
+      "what the delay is multiplied by after each further failure, 1 to 10");
+  add(retry.max_backoff, "retry", "max-backoff", "the longest such delay");
+  add(retry.jitter, "retry", "jitter",
+      "a delay varies by this fraction up or down, 0 to 0.5");
+  add(retry.max_unspent, "retry", "max-unspent",
+      "runs of each kind that may end without the job's fault (throttled, "
+      "provider down, interrupted) before the job fails");
+  add(analysis.provider, "analysis", "provider",
+      "who analyses scraps: local (offline, no model) or analysis-server");
+  add(analysis.url, "analysis", "url",
+      "base URL of the analysis server, http or https");
+  add(analysis.api_key, "analysis", "api-key",
+      "bearer token for the analysis server; better in the environment");
+  add(analysis.connect_timeout, "analysis", "connect-timeout",
+      "how long to wait for a connection");
+  add(analysis.timeout, "analysis", "timeout",
+      "how long one analysis may take in all");
+  add(analysis.max_response_bytes, "analysis", "max-response-bytes",
+      "a longer answer is refused");
+  add(auth_mode, "auth", "mode",
+      "off (loopback addresses only) or api-key (see `reeve keys`)");
+  add(log_level, "log", "level", "debug, info, warn or error");
+  add(log_format, "log", "format", "text or json");
+  for (auto name : {"CARD_ANALYSIS"}) {
+    auto& type = types_[name];
+    auto category = std::string{"types."} + name;
+    add(type.timeout, category, "timeout", "how long one run may take");
+    add(type.max_attempts, category, "max-attempts",
+        "attempts of a job whose request names no number, 1 to 100");
+  }
+}
+
+void options::load(const std::vector<std::string>& arguments,
+                   const std::vector<std::string>& environment) {
+  std::string path;
+  for (const auto& entry : environment)
+    if (entry.starts_with("REEVE_CONFIG_FILE="))
+      path = entry.substr(entry.find('=') + 1);
+  check_arguments(arguments);
+  for (const auto& argument : arguments)
+    if (argument.starts_with("--config-file="))
+      path = argument.substr(argument.find('=') + 1);
+  // Later ones win: the file, the environment, the command line.
+  auto all = file_arguments(path);
+  auto from_environment = environment_arguments(environment);
+  all.insert(all.end(), from_environment.begin(), from_environment.end());
+  for (const auto& argument : arguments)
+    if (!argument.starts_with("--config-file="))
+      all.push_back(argument);
+  std::stringstream nothing;
+  if (auto err = parse(all, nothing))
+    throw bad_option(to_string(err));
+  validate(*this);
+}
+
+std::vector<std::string> options::file_arguments(
+  const std::string& path) const {
+  std::vector<std::string> result;
+  if (path.empty())
+    return result;
+  std::ifstream in{path};
+  if (!in)
+    throw bad_option("cannot read the configuration file '" + path + "'");
+  std::stringstream text{with_groups(in)};
+  auto parsed = parse_config(text);
+  if (!parsed)
+    throw bad_option(path + ": " + to_string(parsed.error())
+                     + " (write one key = value a line; durations carry a "
+                       "unit like 30s, texts stand in double quotes)");
+  std::map<std::string, caf::config_value> entries;
+  flatten(*parsed, "", entries);
+  for (const auto& [key, value] : entries) {
+    auto rendered = to_string(value);
+    check_key(key, path);
+    check_value(key, rendered, path + ": " + key);
+    result.push_back("--" + key + '=' + rendered);
+  }
+  return result;
+}
+
+void options::check_arguments(const std::vector<std::string>& arguments) {
+  for (const auto& argument : arguments) {
+    if (!argument.starts_with("--"))
+      throw bad_option("unexpected argument '" + argument
+                       + "'; options look like --http.port=8080");
+    auto split = argument.find('=');
+    auto key = argument.substr(2, split - 2);
+    if (key == "config-file" && split != std::string::npos)
+      continue;
+    check_key(key, "command line");
+    if (split == std::string::npos)
+      throw bad_option("--" + key + " needs a value: --" + key + "=VALUE ("
+                       + descriptions_.at(key) + ")");
+    check_value(key, argument.substr(split + 1), "--" + key);
+  }
+}
+
+void options::check_value(const std::string& key, const std::string& value,
+                          const std::string& where) const {
+  if (!descriptions_.contains(key))
+    return;
+  caf::settings scratch;
+  std::vector<std::string> argument{"--" + key + '=' + value};
+  auto [code, position] = custom_options_.parse(scratch, argument);
+  if (code != caf::pec::success)
+    throw bad_option(
+      where + ": "
+      + (is_secret(key) ? std::string{"the value"} : '\'' + value + '\'')
+      + " is not valid here (" + descriptions_.at(key) + ")");
+}
+
+void options::check_key(const std::string& key,
+                        const std::string& where) const {
+  if (descriptions_.contains(key) || key.starts_with("caf."))
+    return;
+  throw bad_option(where + ": there is no option '" + key + "'; did you mean '"
+                   + nearest(key) + "'?");
+}
+
+std::string options::nearest(const std::string& key) const {
+  auto closer = [&](const auto& a, const auto& b) {
+    return edit_distance(key, a.first) < edit_distance(key, b.first);
+  };
+  return std::min_element(descriptions_.begin(), descriptions_.end(), closer)
+    ->first;
+}
+
+std::map<std::string, std::string> options::environment_names() const {
+  std::map<std::string, std::string> result;
+  for (const auto& [key, help] : descriptions_)
+    result.emplace(variable_name(key), key);
+  return result;
+}
+
+std::vector<std::string> options::environment_arguments(
+  const std::vector<std::string>& environment) {
+  std::vector<std::string> result;
+  auto names = environment_names();
+  for (const auto& entry : environment) {
+    auto name = entry.substr(0, entry.find('='));
+    if (!name.starts_with(variable_prefix)
+        || std::find(std::begin(foreign_variables), std::end(foreign_variables),
+                     name)
+          != std::end(foreign_variables))
+      continue;
+    auto value = entry.substr(std::min(entry.size(), name.size() + 1));
+    if (auto i = names.find(name); i != names.end()) {
+      check_value(i->second, value, name);
+      result.push_back("--" + i->second + '=' + value);
+    } else {
+      auto key = name.substr(variable_prefix.size());
+      std::transform(key.begin(), key.end(), key.begin(), [](unsigned char c) {
+        return c == '_' ? '.' : static_cast<char>(std::tolower(c));
+      });
+      warnings_.push_back(name + " names no option; did you mean "
+                          + variable_name(nearest(key)) + "?");
+    }
+  }
+  return result;
+}
+
+std::string options::print() const {
+  std::string result;
+  for (const auto& [key, help] : descriptions_) {
+    auto text = printers_.at(key)();
+    if (is_secret(key) && text != "\"\"")
+      text = "\"***\"";
+    else if (key.ends_with("url"))
+      text = '"' + without_password(text.substr(1, text.size() - 2)) + '"';
+    result += "# " + help + '\n' + key + " = " + text + '\n';
+  }
+  return result;
+}
+
+type_options options::type(const std::string& name) const {
+  auto i = types_.find(name);
+  return i != types_.end() ? i->second : type_options{};
+}
+
+} // namespace reeve

@@ -1,0 +1,256 @@
+// persistence/postgres_enqueue.cpp -- how jobs come in.
+#include "persistence/postgres_rows.hpp"
+#include "persistence/postgres_writer.hpp"
+#include "persistence/store_rules.hpp"
+
+namespace reeve {
+
+namespace {
+
+// Jobs whose id or key is taken are left out, also when their holder is
+// earlier in the same statement or in a transaction that we wait for.
+constexpr postgres_statement insert_jobs_sql{"insert_jobs", R"(
+  WITH new_job AS (
+    INSERT INTO reeve.job (id, job_type, target_id, user_id, payload, priority,
+      run_at, max_attempts, unique_key, idempotency_key, idempotency_hash)
+    SELECT id, job_type, target_id, user_id, payload::jsonb, priority,
+      coalesce(reeve.instant(run_at), now()), max_attempts, unique_key,
+      idempotency_key, idempotency_hash
+    FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[],
+      $6::int[], $7::bigint[], $8::int[], $9::text[], $10::text[],
+      $11::text[]) WITH ORDINALITY
+      AS t(id, job_type, target_id, user_id, payload, priority, run_at,
+        max_attempts, unique_key, idempotency_key, idempotency_hash, position)
+    ORDER BY position
+    ON CONFLICT DO NOTHING
+    RETURNING seq, id, job_type, priority, run_at, created_at),
+  waiting AS (
+    INSERT INTO reeve.queue (seq, job_type, priority, run_at)
+    SELECT seq, job_type, priority, run_at FROM new_job)
+  SELECT seq, id, reeve.micros(run_at), reeve.micros(created_at),
+    (SELECT pg_notify('reeve_queue', ''))
+  FROM new_job)"};
+
+constexpr postgres_statement holders_sql{
+  "holders", "SELECT" REEVE_POSTGRES_JOB_COLUMNS R"(,
+    idempotency_key, idempotency_hash
+  FROM reeve.jobs WHERE seq IN (
+    SELECT seq FROM reeve.job WHERE id = ANY($1::uuid[])
+    UNION SELECT seq FROM reeve.job WHERE idempotency_key = ANY($2::text[])
+    UNION SELECT seq FROM reeve.job WHERE active_key = ANY($3::text[])))"};
+
+constexpr postgres_statement insert_scraps_sql{"insert_scraps", R"(
+  INSERT INTO reeve.scraps (id, content, title, url, user_id)
+  SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[],
+    $5::text[]))"};
+
+// How often a key may change hands between our insert and our look.
+constexpr int max_rounds = 10;
+
+using texts = std::vector<std::string>;
+using maybe_texts = std::vector<std::optional<std::string>>;
+
+struct holder {
+  reeve::job job;
+  std::optional<std::string> idempotency_key;
+  std::optional<std::string> idempotency_hash;
+};
+
+std::optional<std::string> scrap_id_of(const enqueue_write& x) {
+  if (x.new_scrap)
+    return lower_case(x.new_scrap->id);
+  return std::nullopt;
+}
+
+job new_job(const enqueue_write& x, const pqxx::row& row) {
+  job result;
+  result.seq = row[0].as<int64_t>();
+  result.id = row[1].as<std::string>();
+  result.type = x.type;
+  result.target_id = x.target_id;
+  result.user_id = x.user_id;
+  result.payload = x.payload;
+  result.priority = x.priority;
+  result.max_attempts = x.max_attempts;
+  result.unique_key = x.unique_key;
+  result.run_at = read_time(row[2]);
+  result.created_at = read_time(row[3]);
+  result.updated_at = result.created_at;
+  return result;
+}
+
+using enqueue_result = std::variant<std::monostate, refusal, enqueued>;
+
+// Who stands in the way of `x`; nobody, when they are gone by now. The
+// idempotency key goes before the unique key: a replay gets its own job.
+enqueue_result answer_from(const std::vector<holder>& holders,
+                           const enqueue_write& x, bool repeated) {
+  const holder* same_id = nullptr;
+  const holder* same_request = nullptr;
+  const holder* same_key = nullptr;
+  const auto id = lower_case(x.id);
+  for (const auto& h : holders) {
+    if (h.job.id == id)
+      same_id = &h;
+    if (x.idempotency_key && h.idempotency_key == x.idempotency_key)
+      same_request = &h;
+    if (x.unique_key && h.job.unique_key == x.unique_key
+        && !is_final(h.job.status))
+      same_key = &h;
+  }
+  if (same_id && repeated)
+    return enqueued{same_id->job, enqueue_kind::created, scrap_id_of(x)};
+  if (same_request) {
+    if (same_request->idempotency_hash != x.idempotency_hash)
+      return refusal{refusal_code::key_reused,
+                     "the idempotency key was used with another request"};
+    std::optional<std::string> scrap_id;
+    if (x.new_scrap)
+      scrap_id = same_request->job.target_id;
+    return enqueued{same_request->job, enqueue_kind::replayed, scrap_id};
+  }
+  if (same_key)
+    return enqueued{same_key->job, enqueue_kind::deduplicated, std::nullopt};
+  if (same_id)
+    return refusal{refusal_code::invalid_argument,
+                   "another job has the id " + id};
+  return std::monostate{};
+}
+
+} // namespace
+
+void postgres_writer::enqueue(
+  const std::vector<slot<enqueue_write>>& singles,
+  const std::vector<slot<enqueue_batch_write>>& batches) {
+  std::vector<arrival> arrivals;
+  for (const auto& x : singles)
+    arrivals.push_back({x.what, x.repeated, {}, false});
+  for (const auto& x : batches)
+    for (const auto& what : x.what.jobs)
+      arrivals.push_back({what, x.repeated, {}, false});
+  add(arrivals);
+  auto next = arrivals.begin();
+  for (const auto& x : singles) {
+    auto& result = (next++)->result;
+    if (auto* no = std::get_if<refusal>(&result))
+      x.answer = std::move(*no);
+    else
+      x.answer = std::get<enqueued>(std::move(result));
+  }
+  for (const auto& x : batches) {
+    enqueued_batch all;
+    std::optional<refusal> none;
+    for (size_t i = 0; i < x.what.jobs.size(); ++i) {
+      auto& result = (next++)->result;
+      if (auto* no = std::get_if<refusal>(&result)) {
+        if (!none)
+          none = refusal{no->code,
+                         "jobs[" + std::to_string(i) + "]: " + no->message};
+      } else {
+        all.jobs.push_back(std::get<enqueued>(std::move(result)));
+      }
+    }
+    if (none && !has_savepoint_)
+      throw needs_savepoints{};
+    if (none)
+      x.answer = *std::move(none);
+    else
+      x.answer = std::move(all);
+  }
+}
+
+void postgres_writer::add(std::vector<arrival>& arrivals) {
+  std::vector<arrival*> open;
+  for (auto& x : arrivals) {
+    if (auto no = check(x.what))
+      x.result = *std::move(no);
+    else
+      open.push_back(&x);
+  }
+  auto answered = [](const arrival* x) { return !x->open(); };
+  for (int round = 0; round < max_rounds && !open.empty(); ++round) {
+    insert_jobs(open);
+    std::erase_if(open, answered);
+    if (!open.empty())
+      look_up(open);
+    std::erase_if(open, answered);
+  }
+  for (auto* x : open)
+    x->result = refusal{refusal_code::conflict,
+                        "the unique key changes hands all the time"};
+  insert_scraps(arrivals);
+}
+
+void postgres_writer::insert_jobs(const std::vector<arrival*>& open) {
+  texts ids, types, targets, payloads;
+  maybe_texts users, unique_keys, idempotency_keys, idempotency_hashes;
+  std::vector<int32_t> priorities;
+  std::vector<std::optional<int64_t>> due;
+  std::vector<int64_t> max_attempts;
+  for (const auto* x : open) {
+    const auto& what = x->what;
+    ids.push_back(lower_case(what.id));
+    types.push_back(what.type);
+    targets.push_back(what.target_id);
+    users.push_back(what.user_id);
+    payloads.push_back(what.payload.dump());
+    priorities.push_back(what.priority);
+    due.push_back(
+      what.run_at
+        ? std::optional<int64_t>{what.run_at->time_since_epoch().count()}
+        : std::nullopt);
+    max_attempts.push_back(what.max_attempts);
+    unique_keys.push_back(what.unique_key);
+    idempotency_keys.push_back(what.idempotency_key);
+    idempotency_hashes.push_back(what.idempotency_hash);
+  }
+  const auto rows = run(insert_jobs_sql,
+                        pqxx::params{ids, types, targets, users, payloads,
+                                     priorities, due, max_attempts, unique_keys,
+                                     idempotency_keys, idempotency_hashes});
+  std::map<std::string, pqxx::row> created;
+  for (const auto& row : rows)
+    created.emplace(row[1].as<std::string>(), row);
+  for (auto* x : open)
+    if (auto node = created.extract(lower_case(x->what.id))) {
+      x->result = enqueued{new_job(x->what, node.mapped()),
+                           enqueue_kind::created, scrap_id_of(x->what)};
+      x->inserted = true;
+    }
+}
+
+void postgres_writer::look_up(const std::vector<arrival*>& open) {
+  texts ids;
+  maybe_texts unique_keys, idempotency_keys;
+  for (const auto* x : open) {
+    ids.push_back(lower_case(x->what.id));
+    unique_keys.push_back(x->what.unique_key);
+    idempotency_keys.push_back(x->what.idempotency_key);
+  }
+  std::vector<holder> holders;
+  for (const auto& row :
+       run(holders_sql, pqxx::params{ids, idempotency_keys, unique_keys}))
+    holders.push_back({read_job(row), read_text(row[postgres_job_columns]),
+                       read_text(row[postgres_job_columns + 1])});
+  for (auto* x : open)
+    x->result = answer_from(holders, x->what, x->repeated);
+}
+
+void postgres_writer::insert_scraps(const std::vector<arrival>& arrivals) {
+  texts ids, contents;
+  maybe_texts titles, urls, users;
+  for (const auto& x : arrivals) {
+    if (!x.inserted || !x.what.new_scrap)
+      continue;
+    const auto& new_scrap = *x.what.new_scrap;
+    ids.push_back(lower_case(new_scrap.id));
+    contents.push_back(new_scrap.content);
+    titles.push_back(new_scrap.title);
+    urls.push_back(new_scrap.url);
+    users.push_back(new_scrap.user_id);
+  }
+  if (!ids.empty())
+    run(insert_scraps_sql, pqxx::params{ids, contents, titles, urls, users});
+}
+
+} // namespace reeve

@@ -1,0 +1,211 @@
+// persistence/postgres_factory.cpp -- URLs, migrations and node locks.
+#include "persistence/migration.hpp"
+#include "persistence/postgres_store.hpp"
+
+#include <cstdlib>
+#include <map>
+
+#include <libpq-fe.h>
+
+namespace reeve {
+
+namespace {
+
+// Arbitrary but fixed: what all nodes of a database agree on.
+constexpr int64_t migration_lock = 0x7265'6576'6500'0001;
+
+// What is in a URL unless it says otherwise. A connection whose other end
+// vanished is noticed within 30 s + 3 * 10 s.
+constexpr std::pair<const char*, const char*> defaults[] = {
+  {"application_name", "reeve"}, {"connect_timeout", "10"},
+  {"keepalives", "1"},           {"keepalives_idle", "30"},
+  {"keepalives_interval", "10"}, {"keepalives_count", "3"},
+  {"tcp_user_timeout", "60000"},
+};
+
+using options = std::map<std::string, std::string>;
+
+options parsed(const std::string& url) {
+  // libpq's own message is not shown: it quotes parts of the URL, and those
+  // may be of the password.
+  char* message = nullptr;
+  std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> list{
+    PQconninfoParse(url.c_str(), &message), PQconninfoFree};
+  PQfreemem(message);
+  if (!list)
+    throw bad_database_url(
+      "database.url is not a valid PostgreSQL URL; it is "
+      "postgresql://USER:PASSWORD@HOST:PORT/DATABASE?OPTION=VALUE, with "
+      "reserved characters written as %XX");
+  options result;
+  for (const auto* x = list.get(); x->keyword; ++x)
+    if (x->val)
+      result[x->keyword] = x->val;
+  return result;
+}
+
+std::string conninfo_of(options all) {
+  for (const auto& [key, value] : defaults)
+    all.try_emplace(key, value);
+  std::string result;
+  for (const auto& [key, value] : all) {
+    result += key + "='";
+    for (auto c : value) {
+      if (c == '\'' || c == '\\')
+        result += '\\';
+      result += c;
+    }
+    result += "' ";
+  }
+  return result;
+}
+
+// The password between user and host, and the values of query parameters that
+// keep secrets.
+std::string masked(std::string url) {
+  const auto start = url.find("://") + 3;
+  auto query = url.find('?', start);
+  const auto authority =
+    url.substr(start, std::min(url.find('/', start), query) - start);
+  if (const auto at = authority.rfind('@'); at != std::string::npos) {
+    const auto colon = authority.find(':');
+    if (colon < at)
+      url.replace(start + colon + 1, at - colon - 1, "***");
+    query = url.find('?', start);
+  }
+  while (query != std::string::npos) {
+    const auto name = query + 1;
+    const auto equals = url.find('=', name);
+    auto end = url.find('&', name);
+    if (equals != std::string::npos && equals < end) {
+      const auto key = url.substr(name, equals - name);
+      if (key.find("pass") != std::string::npos) {
+        const auto size = std::min(end, url.size()) - equals - 1;
+        url.replace(equals + 1, size, "***");
+        end = url.find('&', name);
+      }
+    }
+    query = end;
+  }
+  return url;
+}
+
+// -- migrating ----------------------------------------------------------------
+
+constexpr const char* record_sql = R"(
+  INSERT INTO reeve.migrations (version, name, checksum) VALUES ($1, $2, $3))";
+
+void ensure_table(pqxx::connection& db) {
+  pqxx::work tx{db};
+  // Looked at first: a node may run as a user that cannot create schemas.
+  if (tx.exec("SELECT to_regclass('reeve.migrations') IS NULL")
+        .one_row()[0]
+        .as<bool>())
+    tx.exec("CREATE SCHEMA IF NOT EXISTS reeve;"
+            "CREATE TABLE reeve.migrations ("
+            "  version integer PRIMARY KEY, name text NOT NULL,"
+            "  checksum text NOT NULL,"
+            "  applied_at timestamptz NOT NULL DEFAULT now())");
+  tx.commit();
+}
+
+int migrate_locked(pqxx::connection& db) {
+  ensure_table(db);
+  std::vector<applied_migration> applied;
+  {
+    pqxx::work tx{db};
+    for (const auto& row : tx.exec("SELECT version, name, checksum"
+                                   " FROM reeve.migrations ORDER BY version"))
+      applied.push_back(
+        {row[0].as<int>(), row[1].as<std::string>(), row[2].as<std::string>()});
+  }
+  const auto todo = outstanding(postgres_migrations(), applied);
+  for (const auto& file : todo) {
+    pqxx::work tx{db};
+    tx.exec(std::string{file.sql});
+    tx.exec(
+      record_sql,
+      pqxx::params{file.version, std::string{file.name}, file.checksum()});
+    tx.commit();
+  }
+  return static_cast<int>(todo.size());
+}
+
+// -- the factory --------------------------------------------------------------
+
+// The server frees the lock when the session ends, however it ends.
+class postgres_node_lock final : public node_lock {
+public:
+  explicit postgres_node_lock(std::unique_ptr<postgres_session> session)
+    : session_(std::move(session)) {
+    // nop
+  }
+
+private:
+  std::unique_ptr<postgres_session> session_;
+};
+
+class postgres_factory final : public store_factory {
+public:
+  explicit postgres_factory(const std::string& url)
+    : masked_url_(masked(url)), conninfo_(conninfo_of(parsed(url))) {
+    // nop
+  }
+
+  std::string_view backend() const override {
+    return "postgresql";
+  }
+
+  std::string masked_url() const override {
+    return masked_url_;
+  }
+
+  int migrate() override {
+    postgres_session session{conninfo_};
+    session.connect();
+    try {
+      auto& db = session.connection();
+      // Another node may be migrating a large table.
+      pqxx::nontransaction{db}.exec("SET statement_timeout = 0");
+      pqxx::nontransaction{db}.exec("SELECT pg_advisory_lock($1)",
+                                    pqxx::params{migration_lock});
+      return migrate_locked(db);
+    } catch (const schema_mismatch&) {
+      throw;
+    } catch (const std::exception& err) {
+      throw store_unavailable("postgresql: migration failed: "
+                              + message_of(err));
+    }
+  }
+
+  std::unique_ptr<job_store> connect() override {
+    return std::make_unique<postgres_store>(conninfo_);
+  }
+
+  std::unique_ptr<node_lock> lock_node(const std::string& node_name) override {
+    auto session = std::make_unique<postgres_session>(conninfo_);
+    session->connect();
+    const auto locked = session->translated([&] {
+      return pqxx::nontransaction{session->connection()}
+        .exec("SELECT pg_try_advisory_lock(hashtextextended($1, 0))",
+              pqxx::params{"reeve node " + node_name})
+        .one_row()[0]
+        .as<bool>();
+    });
+    if (!locked)
+      return nullptr;
+    return std::make_unique<postgres_node_lock>(std::move(session));
+  }
+
+private:
+  std::string masked_url_;
+  std::string conninfo_;
+};
+
+} // namespace
+
+std::unique_ptr<store_factory> make_postgres_factory(const std::string& url) {
+  return std::make_unique<postgres_factory>(url);
+}
+
+} // namespace reeve

@@ -1,0 +1,229 @@
+// persistence/postgres_reads.cpp -- what people and the API ask.
+#include "persistence/postgres_rows.hpp"
+#include "persistence/postgres_store.hpp"
+#include "persistence/store_rules.hpp"
+#include "persistence/uuid.hpp"
+
+namespace reeve {
+
+namespace {
+
+constexpr postgres_statement job_sql{
+  "job", "SELECT" REEVE_POSTGRES_JOB_COLUMNS "FROM reeve.jobs WHERE id = $1"};
+
+constexpr postgres_statement attempts_sql{"attempts", R"(
+  SELECT a.run, a.node, reeve.micros(a.started_at),
+    reeve.micros(a.finished_at), a.outcome, a.error, a.decision, a.why,
+    reeve.micros(a.next_run_at)
+  FROM reeve.job_attempts a JOIN reeve.job j ON j.seq = a.seq
+  WHERE j.id = $1 ORDER BY a.run)"};
+
+constexpr postgres_statement scrap_sql{"scrap", R"(
+  SELECT id, content, title, url, user_id, reeve.micros(created_at)
+  FROM reeve.scraps WHERE id = $1)"};
+
+#define REEVE_CARD_COLUMNS \
+  " id, scrap_id, job_id, user_id, summary, tags, embedding, model," \
+  " reeve.micros(created_at) "
+
+constexpr postgres_statement card_sql{"card",
+                                      "SELECT" REEVE_CARD_COLUMNS
+                                      "FROM reeve.knowledge_cards"
+                                      " WHERE id = $1"};
+
+constexpr postgres_statement cards_of_scrap_sql{
+  "cards_of_scrap",
+  "SELECT" REEVE_CARD_COLUMNS "FROM reeve.knowledge_cards WHERE scrap_id = $1"
+  " ORDER BY seq DESC LIMIT $2"};
+
+constexpr postgres_statement counts_sql{"counts", R"(
+  SELECT job_type, 'PENDING', count(*) FROM reeve.queue GROUP BY job_type
+  UNION ALL
+  SELECT job_type, 'PROCESSING', count(*) FROM reeve.running GROUP BY job_type
+  UNION ALL
+  SELECT job_type, outcome, sum(jobs)::bigint FROM reeve.finished_counts
+  GROUP BY job_type, outcome HAVING sum(jobs) > 0
+  ORDER BY 1, 2)"};
+
+constexpr postgres_statement count_rows_sql{"count_rows", R"(
+  SELECT count(*) FROM reeve.finished_counts)"};
+
+// Two nodes that do this at once each sum up other rows.
+constexpr postgres_statement sum_counts_sql{"sum_counts", R"(
+  WITH held AS MATERIALIZED (
+    SELECT ctid FROM reeve.finished_counts FOR UPDATE SKIP LOCKED),
+  taken AS (
+    DELETE FROM reeve.finished_counts c USING held WHERE c.ctid = held.ctid
+    RETURNING c.*)
+  INSERT INTO reeve.finished_counts (job_type, outcome, jobs)
+  SELECT job_type, outcome, sum(jobs) FROM taken GROUP BY job_type, outcome)"};
+constexpr int64_t max_count_rows = 1'000;
+
+constexpr postgres_statement oldest_due_sql{"oldest_due", R"(
+  WITH RECURSIVE level(priority) AS (
+    SELECT min(priority) FROM reeve.queue
+    UNION ALL
+    SELECT (SELECT min(q.priority) FROM reeve.queue q
+            WHERE q.priority > level.priority)
+    FROM level WHERE level.priority IS NOT NULL)
+  SELECT reeve.micros(now()) - reeve.micros(min(x.due))
+  FROM level CROSS JOIN LATERAL (
+    SELECT min(q.run_at) AS due FROM reeve.queue q
+    WHERE q.priority = level.priority AND q.run_at <= now()) x)"};
+
+// -- listing ------------------------------------------------------------------
+
+// Fixed pieces only; values are parameters. The view computes the status, so
+// each one also names the table in which few rows have it.
+std::string_view condition_for(job_status status) {
+  switch (status) {
+    case job_status::pending:
+      return " AND status = 'PENDING' AND seq IN (SELECT seq FROM reeve.queue)";
+    case job_status::processing:
+      return " AND status = 'PROCESSING'"
+             " AND seq IN (SELECT seq FROM reeve.running)";
+    case job_status::completed:
+      return " AND status = 'COMPLETED'";
+    case job_status::failed:
+      return " AND status = 'FAILED' AND seq IN"
+             " (SELECT seq FROM reeve.job WHERE failed_at IS NOT NULL)";
+    case job_status::cancelled:
+      return " AND status = 'CANCELLED'";
+  }
+  return "";
+}
+
+struct listing {
+  std::string sql =
+    "SELECT" REEVE_POSTGRES_JOB_COLUMNS "FROM reeve.jobs WHERE true";
+  pqxx::params params;
+
+  template <class T>
+  void where(const char* condition, const std::optional<T>& value) {
+    if (!value)
+      return;
+    params.append(*value);
+    sql += condition;
+    sql += '$' + std::to_string(params.size());
+  }
+};
+
+listing listing_for(const job_filter& x) {
+  listing result;
+  if (x.status)
+    result.sql += condition_for(*x.status);
+  result.where(" AND job_type = ", x.type);
+  result.where(" AND target_id = ", x.target_id);
+  result.where(" AND user_id = ", x.user_id);
+  result.where(" AND error_message LIKE ", x.error_like);
+  result.where(" AND seq < ", x.before_seq);
+  result.where(" ORDER BY seq DESC LIMIT ", std::optional{int64_t{x.limit}});
+  return result;
+}
+
+template <class T>
+std::optional<T> first_row(const pqxx::result& rows,
+                           T (*read)(const pqxx::row&)) {
+  if (rows.empty())
+    return std::nullopt;
+  return read(rows[0]);
+}
+
+template <class T>
+std::vector<T> all_rows(const pqxx::result& rows, T (*read)(const pqxx::row&)) {
+  std::vector<T> result;
+  result.reserve(static_cast<size_t>(rows.size()));
+  for (const auto& row : rows)
+    result.push_back(read(row));
+  return result;
+}
+
+} // namespace
+
+std::optional<job> postgres_store::find_job(const std::string& id) {
+  if (!is_uuid(id))
+    return std::nullopt;
+  return session_.read([&](pqxx::work& tx) {
+    return first_row(session_.run(tx, job_sql, pqxx::params{id}), read_job);
+  });
+}
+
+std::vector<job> postgres_store::list_jobs(const job_filter& filter) {
+  if (!can_match(filter))
+    return {};
+  const auto what = listing_for(filter);
+  return session_.read([&](pqxx::work& tx) -> std::vector<job> {
+    try {
+      // Not prepared: the plan shall know the values.
+      return all_rows(tx.exec(what.sql, what.params), read_job);
+    } catch (const pqxx::data_exception&) {
+      // A pattern that ends in a lone backslash matches nothing.
+      return {};
+    }
+  });
+}
+
+std::vector<attempt> postgres_store::attempts_of(const std::string& job_id) {
+  if (!is_uuid(job_id))
+    return {};
+  return session_.read([&](pqxx::work& tx) {
+    return all_rows(session_.run(tx, attempts_sql, pqxx::params{job_id}),
+                    read_attempt);
+  });
+}
+
+std::optional<scrap> postgres_store::find_scrap(const std::string& id) {
+  if (!is_uuid(id))
+    return std::nullopt;
+  return session_.read([&](pqxx::work& tx) {
+    return first_row(session_.run(tx, scrap_sql, pqxx::params{id}), read_scrap);
+  });
+}
+
+std::optional<knowledge_card> postgres_store::find_card(const std::string& id) {
+  if (!is_uuid(id))
+    return std::nullopt;
+  return session_.read([&](pqxx::work& tx) {
+    return first_row(session_.run(tx, card_sql, pqxx::params{id}), read_card);
+  });
+}
+
+std::vector<knowledge_card> postgres_store::cards_of_scrap(
+  const std::string& scrap_id, uint32_t limit) {
+  if (!is_uuid(scrap_id))
+    return {};
+  return session_.read([&](pqxx::work& tx) {
+    return all_rows(session_.run(tx, cards_of_scrap_sql,
+                                 pqxx::params{scrap_id, int64_t{limit}}),
+                    read_card);
+  });
+}
+
+store_stats postgres_store::stats() {
+  return session_.read([&](pqxx::work& tx) {
+    store_stats result;
+    for (const auto& row : session_.run(tx, counts_sql))
+      result.counts.push_back(
+        {row[0].as<std::string>(),
+         job_status_from(row[1].view()).value_or(job_status::failed),
+         row[2].as<int64_t>()});
+    const auto oldest = session_.run(tx, oldest_due_sql).one_row();
+    if (!oldest[0].is_null())
+      result.oldest_due_age = std::chrono::floor<std::chrono::milliseconds>(
+        read_time(oldest[0]).time_since_epoch());
+    const auto rows = session_.run(tx, count_rows_sql).one_row();
+    if (rows[0].as<int64_t>() > max_count_rows)
+      session_.run(tx, sum_counts_sql);
+    tx.commit();
+    return result;
+  });
+}
+
+void postgres_store::ping() {
+  session_.read([](pqxx::work& tx) {
+    tx.exec("SELECT 1 FROM reeve.job LIMIT 1");
+    return true;
+  });
+}
+
+} // namespace reeve

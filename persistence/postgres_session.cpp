@@ -1,0 +1,89 @@
+// persistence/postgres_session.cpp -- connecting, preparing, translating.
+#include "persistence/postgres_session.hpp"
+
+namespace reeve {
+
+namespace {
+
+// Every statement of the store finds its rows by key. Plans are cached, and
+// one that was made while a table was empty must not scan it an hour later:
+// so scans and hash joins cost too much ever to win where an index is there.
+// `read` statements that need them say so.
+constexpr const char* settings_sql = R"(
+  SET client_encoding = 'UTF8';
+  SET standard_conforming_strings = on;
+  SET search_path = reeve, pg_catalog;
+  SET TimeZone = 'UTC';
+  SET statement_timeout = '30s';
+  SET idle_in_transaction_session_timeout = '60s';
+  SET default_transaction_isolation = 'read committed';
+  SET enable_seqscan = off;
+  SET enable_hashjoin = off;
+  SET enable_mergejoin = off)";
+
+} // namespace
+
+postgres_failure classify(const std::exception& err) {
+  if (dynamic_cast<const pqxx::broken_connection*>(&err)
+      || dynamic_cast<const pqxx::in_doubt_error*>(&err)
+      || dynamic_cast<const pqxx::statement_completion_unknown*>(&err))
+    return postgres_failure::unavailable;
+  if (dynamic_cast<const pqxx::transaction_rollback*>(&err))
+    return postgres_failure::again;
+  const auto* sql_err = dynamic_cast<const pqxx::sql_error*>(&err);
+  if (!sql_err)
+    return postgres_failure::unavailable;
+  const std::string_view state = sql_err->sqlstate();
+  if (state == "55P03") // lock_not_available
+    return postgres_failure::again;
+  const auto group = state.substr(0, 2);
+  // Cardinality, data, integrity constraint, program limit.
+  if (group == "21" || group == "22" || group == "23" || group == "54")
+    return postgres_failure::refused;
+  // Everything else is about the server or the connection: resources (53),
+  // shutdown and timeouts (57), I/O (58), read-only (25006), the schema (42).
+  return postgres_failure::unavailable;
+}
+
+std::string message_of(const std::exception& err) {
+  std::string_view text = err.what();
+  for (std::string_view prefix : {"ERROR:", "FATAL:", "PANIC:"})
+    if (text.starts_with(prefix))
+      text.remove_prefix(prefix.size());
+  text.remove_prefix(std::min(text.find_first_not_of(" \n"), text.size()));
+  return std::string{text.substr(0, text.find('\n'))};
+}
+
+postgres_session::postgres_session(std::string conninfo)
+  : conninfo_(std::move(conninfo)) {
+  // nop
+}
+
+void postgres_session::connect() {
+  translated([this] {
+    close();
+    prepared_.clear();
+    connection_.emplace(conninfo_.c_str());
+    // Notices would go to stderr.
+    connection_->set_verbosity(pqxx::error_verbosity::normal);
+    pqxx::nontransaction{*connection_}.exec(settings_sql);
+  });
+}
+
+pqxx::connection& postgres_session::connection() {
+  if (!connection_)
+    throw store_unavailable("postgresql: not connected");
+  return *connection_;
+}
+
+pqxx::result postgres_session::run(pqxx::transaction_base& tx,
+                                   const postgres_statement& what,
+                                   const pqxx::params& params) {
+  if (!prepared_.contains(what.name)) {
+    connection().prepare(what.name, what.sql);
+    prepared_.insert(what.name);
+  }
+  return tx.exec(pqxx::prepped{what.name}, params);
+}
+
+} // namespace reeve

@@ -1,0 +1,85 @@
+// persistence/postgres_session.hpp -- one PostgreSQL connection and what its
+// errors mean.
+#pragma once
+
+#include "persistence/job_store.hpp"
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include <pqxx/pqxx>
+
+namespace reeve {
+
+/// SQL that is prepared at its first use on each connection.
+struct postgres_statement {
+  const char* name;
+  const char* sql;
+};
+
+/// What the caller can do about an exception of libpqxx.
+enum class postgres_failure : uint8_t {
+  /// The connection or the whole server: reconnect, and look before repeating.
+  unavailable,
+  /// Deadlock or serialization failure: repeat the transaction.
+  again,
+  /// A value was refused: repeating is useless.
+  refused,
+};
+
+postgres_failure classify(const std::exception& err);
+
+/// The first line of the error, without the server's prefix.
+std::string message_of(const std::exception& err);
+
+/// A connection with the settings that the store relies on. Not thread-safe.
+class postgres_session {
+public:
+  /// `conninfo` is libpq's keyword/value form. Does not connect.
+  explicit postgres_session(std::string conninfo);
+
+  /// Drops the connection, if any, and makes a new one. Throws
+  /// `store_unavailable`.
+  void connect();
+
+  void close() {
+    connection_.reset();
+  }
+
+  /// Throws `store_unavailable` when there is none.
+  pqxx::connection& connection();
+
+  pqxx::result run(pqxx::transaction_base& tx, const postgres_statement& what,
+                   const pqxx::params& params = {});
+
+  /// Runs `f(pqxx::work&)` for reading. Throws `store_unavailable`.
+  template <class F>
+  auto read(F f) {
+    return translated([&] {
+      pqxx::work tx{connection()};
+      return f(tx);
+    });
+  }
+
+  /// Runs `f()`; whatever it throws leaves as `store_unavailable`, and the
+  /// connection is dropped.
+  template <class F>
+  auto translated(F f) -> decltype(f()) {
+    try {
+      return f();
+    } catch (const store_unavailable&) {
+      throw;
+    } catch (const std::exception& err) {
+      close();
+      throw store_unavailable("postgresql: " + message_of(err));
+    }
+  }
+
+private:
+  std::string conninfo_;
+  std::optional<pqxx::connection> connection_;
+  std::set<const char*> prepared_;
+};
+
+} // namespace reeve

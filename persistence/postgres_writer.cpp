@@ -1,0 +1,66 @@
+// persistence/postgres_writer.cpp -- a batch by kinds of writes.
+#include "persistence/postgres_writer.hpp"
+
+#include "persistence/postgres_rows.hpp"
+
+#include <algorithm>
+
+namespace reeve {
+
+namespace {
+
+constexpr postgres_statement jobs_by_seq_sql{
+  "jobs_by_seq",
+  "SELECT" REEVE_POSTGRES_JOB_COLUMNS
+  "FROM reeve.jobs WHERE seq = ANY($1::bigint[])"};
+
+} // namespace
+
+template <class T>
+std::vector<postgres_writer::slot<T>> postgres_writer::pick(
+  std::span<const postgres_item> items) {
+  std::vector<slot<T>> result;
+  for (const auto& item : items)
+    if (const auto* what = std::get_if<T>(&item.entry->what))
+      result.push_back({*what, item.entry->repeated, *item.answer});
+  return result;
+}
+
+void postgres_writer::apply(std::span<const postgres_item> items) {
+  enqueue(pick<enqueue_write>(items), pick<enqueue_batch_write>(items));
+  progress(pick<progress_write>(items));
+  for (const auto& x : pick<heartbeat_write>(items))
+    heartbeat(x);
+  settle(pick<settle_write>(items));
+  cancel(pick<cancel_write>(items));
+  retry(pick<retry_write>(items));
+  for (const auto& x : pick<rescue_write>(items))
+    rescue(x);
+  delete_scraps(pick<delete_scrap_write>(items));
+  for (const auto& x : pick<claim_write>(items))
+    claim(x);
+}
+
+std::vector<job> postgres_writer::jobs_by_seq(
+  const std::vector<int64_t>& seqs) {
+  std::vector<job> result;
+  if (seqs.empty())
+    return result;
+  std::map<int64_t, job> found;
+  for (const auto& row : run(jobs_by_seq_sql, pqxx::params{seqs})) {
+    auto x = read_job(row);
+    const auto seq = x.seq;
+    found.emplace(seq, std::move(x));
+  }
+  result.reserve(seqs.size());
+  for (auto seq : seqs)
+    result.push_back(found.at(seq));
+  return result;
+}
+
+int64_t bounded(std::chrono::milliseconds x) {
+  constexpr int64_t thousand_years = 31'556'952'000'000;
+  return std::clamp<int64_t>(x.count(), 0, thousand_years);
+}
+
+} // namespace reeve

@@ -1,0 +1,138 @@
+// persistence/sqlite_connection.cpp -- settings, statements, transactions.
+#include "persistence/sqlite_connection.hpp"
+
+#include "persistence/job_store.hpp"
+
+#include <sqlite3.h>
+
+namespace reeve {
+
+namespace {
+
+constexpr int busy_timeout_ms = 5'000;
+
+// LIKE as PostgreSQL has it; the log is cut back to 64 MiB after a burst.
+constexpr const char* settings = R"(
+  PRAGMA foreign_keys = ON;
+  PRAGMA synchronous = FULL;
+  PRAGMA case_sensitive_like = ON;
+  PRAGMA journal_size_limit = 67108864;
+  PRAGMA cache_size = -16384;
+)";
+
+} // namespace
+
+// -- sqlite_query -------------------------------------------------------------
+
+sqlite_query& sqlite_query::bind_blob(std::string_view bytes) {
+  // A null pointer would bind NULL.
+  const auto* data = bytes.empty() ? "" : bytes.data();
+  statement_.bind(++bound_, static_cast<const void*>(data),
+                  static_cast<int>(bytes.size()));
+  return *this;
+}
+
+void sqlite_query::bind_one(std::string_view value) {
+  statement_.bind(++bound_, std::string{value});
+}
+
+std::optional<std::string> sqlite_query::maybe_text(int column) const {
+  if (is_null(column))
+    return std::nullopt;
+  return text(column);
+}
+
+std::optional<timestamp> sqlite_query::maybe_time(int column) const {
+  if (is_null(column))
+    return std::nullopt;
+  return time(column);
+}
+
+nlohmann::json sqlite_query::json(int column) const {
+  if (is_null(column))
+    return nullptr;
+  auto result = nlohmann::json::parse(text(column), nullptr, false);
+  return result.is_discarded() ? nlohmann::json{nullptr} : result;
+}
+
+// -- sqlite_connection --------------------------------------------------------
+
+sqlite_connection::sqlite_connection(const std::string& path)
+  : db_(path, SQLite::OPEN_READWRITE, busy_timeout_ms) {
+  db_.exec(settings);
+  // SQLite opens lazily: what is wrong with the file shows here.
+  db_.execAndGet("SELECT count(*) FROM sqlite_master");
+}
+
+SQLite::Statement& sqlite_connection::prepared(const char* sql) {
+  auto& result = statements_[sql];
+  if (!result)
+    result = std::make_unique<SQLite::Statement>(db_, sql);
+  return *result;
+}
+
+void sqlite_connection::check_file() {
+  int moved = 0;
+  sqlite3_file_control(db_.getHandle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  if (moved != 0)
+    throw store_unavailable("the database file was deleted or replaced");
+}
+
+// -- sqlite_transaction -------------------------------------------------------
+
+sqlite_transaction::sqlite_transaction(sqlite_connection& connection,
+                                       const char* begin)
+  : connection_(connection) {
+  connection_.exec(begin);
+}
+
+sqlite_transaction::~sqlite_transaction() {
+  auto* db = connection_.database().getHandle();
+  // Some errors (disk full, I/O) have rolled back already.
+  if (!committed_ && sqlite3_get_autocommit(db) == 0)
+    sqlite3_exec(db, "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+void sqlite_transaction::commit() {
+  connection_.exec("COMMIT");
+  committed_ = true;
+}
+
+// -- sqlite_savepoint ---------------------------------------------------------
+
+sqlite_savepoint::sqlite_savepoint(sqlite_connection& connection)
+  : connection_(connection) {
+  connection_.exec("SAVEPOINT one_write");
+}
+
+sqlite_savepoint::~sqlite_savepoint() {
+  if (!kept_)
+    sqlite3_exec(connection_.database().getHandle(),
+                 "ROLLBACK TO one_write; RELEASE one_write", nullptr, nullptr,
+                 nullptr);
+}
+
+void sqlite_savepoint::keep() {
+  connection_.exec("RELEASE one_write");
+  kept_ = true;
+}
+
+// -- errors -------------------------------------------------------------------
+
+bool is_refused_value(const SQLite::Exception& err) {
+  switch (err.getErrorCode() & 0xff) {
+    case SQLITE_CONSTRAINT:
+    case SQLITE_MISMATCH:
+    case SQLITE_TOOBIG:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void raise_unavailable(const SQLite::Exception& err) {
+  throw store_unavailable(std::string{"sqlite: "} + err.what() + " ("
+                          + std::to_string(err.getExtendedErrorCode()) + ")");
+}
+
+} // namespace reeve

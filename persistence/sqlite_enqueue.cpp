@@ -1,0 +1,139 @@
+// persistence/sqlite_enqueue.cpp -- how jobs come in.
+#include "persistence/sqlite_rows.hpp"
+#include "persistence/sqlite_writer.hpp"
+#include "persistence/store_rules.hpp"
+
+namespace reeve {
+
+namespace {
+
+constexpr const char* by_idempotency_key_sql = R"(
+  SELECT seq, idempotency_hash FROM job WHERE idempotency_key = ?)";
+
+constexpr const char* by_unique_key_sql = R"(
+  SELECT seq FROM job WHERE unique_key = ? AND outcome IS NULL)";
+
+constexpr const char* insert_scrap_sql = R"(
+  INSERT INTO scraps (id, content, title, url, user_id, created_at)
+  VALUES (?, ?, ?, ?, ?, ?))";
+
+constexpr const char* insert_job_sql = R"(
+  INSERT INTO job (id, job_type, target_id, user_id, payload, priority, run_at,
+    max_attempts, unique_key, idempotency_key, idempotency_hash, created_at,
+    updated_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?))";
+
+constexpr const char* insert_queue_sql = R"(
+  INSERT INTO queue (seq, job_type, priority, run_at, updated_at)
+  VALUES (?, ?, ?, ?, ?))";
+
+std::optional<std::string> scrap_id_of(const enqueue_write& x) {
+  if (x.new_scrap)
+    return lower_case(x.new_scrap->id);
+  return std::nullopt;
+}
+
+} // namespace
+
+write_answer sqlite_writer::on(const enqueue_write& x, bool repeated) {
+  if (auto no = check(x))
+    return *std::move(no);
+  if (repeated)
+    if (auto known = earlier_try(x))
+      return *std::move(known);
+  if (auto known = same_key(x))
+    return *std::move(known);
+  if (x.new_scrap)
+    insert_scrap(*x.new_scrap);
+  return enqueued{insert_job(x), enqueue_kind::created, scrap_id_of(x)};
+}
+
+write_answer sqlite_writer::on(const enqueue_batch_write& x, bool repeated) {
+  auto refused = [](size_t index, refusal why) {
+    why.message = "jobs[" + std::to_string(index) + "]: " + why.message;
+    return why;
+  };
+  sqlite_savepoint all_or_none{db_};
+  enqueued_batch result;
+  for (size_t i = 0; i < x.jobs.size(); ++i) {
+    try {
+      auto answer = on(x.jobs[i], repeated);
+      if (auto* no = std::get_if<refusal>(&answer))
+        return refused(i, std::move(*no));
+      result.jobs.push_back(std::get<enqueued>(std::move(answer)));
+    } catch (const SQLite::Exception& err) {
+      if (!is_refused_value(err))
+        throw;
+      return refused(i, {refusal_code::invalid_argument, err.what()});
+    }
+  }
+  all_or_none.keep();
+  return result;
+}
+
+std::optional<enqueued> sqlite_writer::earlier_try(const enqueue_write& x) {
+  auto known = job_by_id(db_, lower_case(x.id));
+  if (!known)
+    return std::nullopt;
+  return enqueued{*std::move(known), enqueue_kind::created, scrap_id_of(x)};
+}
+
+// The idempotency key goes first: a replay gets its own job, even when that
+// one has ended and another holds the unique key by now.
+std::optional<write_answer> sqlite_writer::same_key(const enqueue_write& x) {
+  if (x.idempotency_key) {
+    sqlite_query query{db_.prepared(by_idempotency_key_sql)};
+    if (query.bind(*x.idempotency_key).next()) {
+      if (query.maybe_text(1) != x.idempotency_hash)
+        return refusal{refusal_code::key_reused,
+                       "the idempotency key was used with another request"};
+      auto known = job_by_seq(db_, query.integer(0)).value();
+      std::optional<std::string> scrap_id;
+      if (x.new_scrap)
+        scrap_id = known.target_id;
+      return enqueued{std::move(known), enqueue_kind::replayed,
+                      std::move(scrap_id)};
+    }
+  }
+  if (x.unique_key) {
+    sqlite_query query{db_.prepared(by_unique_key_sql)};
+    if (query.bind(*x.unique_key).next())
+      return enqueued{job_by_seq(db_, query.integer(0)).value(),
+                      enqueue_kind::deduplicated, std::nullopt};
+  }
+  return std::nullopt;
+}
+
+void sqlite_writer::insert_scrap(const scrap& x) {
+  sqlite_query query{db_.prepared(insert_scrap_sql)};
+  query.bind(lower_case(x.id), x.content, x.title, x.url, x.user_id, now_);
+  query.run();
+}
+
+job sqlite_writer::insert_job(const enqueue_write& x) {
+  job result;
+  result.id = lower_case(x.id);
+  result.type = x.type;
+  result.target_id = x.target_id;
+  result.user_id = x.user_id;
+  result.payload = x.payload;
+  result.priority = x.priority;
+  result.run_at = x.run_at.value_or(now_);
+  result.max_attempts = x.max_attempts;
+  result.unique_key = x.unique_key;
+  result.created_at = now_;
+  result.updated_at = now_;
+  {
+    sqlite_query query{db_.prepared(insert_job_sql)};
+    query.bind(result.id, x.type, x.target_id, x.user_id, x.payload.dump(),
+               x.priority, result.run_at, x.max_attempts, x.unique_key,
+               x.idempotency_key, x.idempotency_hash, now_, now_);
+    query.run();
+  }
+  result.seq = db_.last_insert_seq();
+  sqlite_query query{db_.prepared(insert_queue_sql)};
+  query.bind(result.seq, x.type, x.priority, result.run_at, now_).run();
+  return result;
+}
+
+} // namespace reeve

@@ -1,0 +1,231 @@
+// persistence/sqlite_reads.cpp -- what people and the API ask.
+#include "persistence/sqlite_rows.hpp"
+#include "persistence/sqlite_store.hpp"
+#include "persistence/store_rules.hpp"
+#include "persistence/uuid.hpp"
+
+namespace reeve {
+
+namespace {
+
+constexpr const char* attempts_sql = R"(
+  SELECT a.run, a.node, a.started_at, a.finished_at, a.outcome, a.error,
+    a.decision, a.why, a.next_run_at
+  FROM job_attempts a JOIN job j ON j.seq = a.seq
+  WHERE j.id = ? ORDER BY a.run)";
+
+constexpr const char* scrap_sql = R"(
+  SELECT id, content, title, url, user_id, created_at FROM scraps
+  WHERE id = ?)";
+
+constexpr const char* card_sql = R"(
+  SELECT id, scrap_id, job_id, user_id, summary, tags, embedding, model,
+    created_at
+  FROM knowledge_cards WHERE id = ?)";
+
+constexpr const char* cards_of_scrap_sql = R"(
+  SELECT id, scrap_id, job_id, user_id, summary, tags, embedding, model,
+    created_at
+  FROM knowledge_cards WHERE scrap_id = ? ORDER BY seq DESC LIMIT ?)";
+
+constexpr const char* counts_sql = R"(
+  SELECT job_type, 'PENDING', count(*) FROM queue GROUP BY job_type
+  UNION ALL
+  SELECT job_type, 'PROCESSING', count(*) FROM running GROUP BY job_type
+  UNION ALL
+  SELECT job_type, outcome, jobs FROM finished_counts WHERE jobs > 0
+  ORDER BY 1, 2)";
+
+constexpr const char* oldest_due_sql = "SELECT min(run_at) FROM queue";
+
+constexpr const char* ping_sql = "SELECT 1 FROM job LIMIT 1";
+
+// -- listing ------------------------------------------------------------------
+
+// Where a listing starts decides what it costs. Unfinished jobs are few: they
+// are walked in their own tables, unless a target or user is cheaper still.
+constexpr const char* from_all = R"(
+  FROM job j LEFT JOIN queue q ON q.seq = j.seq
+  LEFT JOIN running r ON r.seq = j.seq WHERE 1)";
+constexpr const char* from_queue = R"(
+  FROM queue q CROSS JOIN job j ON j.seq = q.seq
+  LEFT JOIN running r ON 0 WHERE 1)";
+constexpr const char* from_running = R"(
+  FROM running r CROSS JOIN job j ON j.seq = r.seq
+  LEFT JOIN queue q ON 0 WHERE 1)";
+
+struct listing {
+  std::string from = from_all;
+  std::string conditions;
+  std::string order = " ORDER BY j.seq DESC LIMIT ?";
+};
+
+// Fixed pieces only; values are bound.
+listing listing_for(const job_filter& x) {
+  listing result;
+  const auto has_index = x.target_id || x.user_id;
+  if (x.status) {
+    switch (*x.status) {
+      case job_status::pending:
+        if (has_index) {
+          result.conditions += " AND q.seq IS NOT NULL";
+        } else {
+          result.from = from_queue;
+          result.order = " ORDER BY q.seq DESC LIMIT ?";
+        }
+        break;
+      case job_status::processing:
+        if (has_index) {
+          result.conditions += " AND r.seq IS NOT NULL";
+        } else {
+          result.from = from_running;
+          result.order = " ORDER BY r.seq DESC LIMIT ?";
+        }
+        break;
+      case job_status::completed:
+        result.conditions += " AND j.outcome = 'COMPLETED'";
+        break;
+      case job_status::failed:
+        result.conditions += " AND j.outcome = 'FAILED'";
+        break;
+      case job_status::cancelled:
+        result.conditions += " AND j.outcome = 'CANCELLED'";
+        break;
+    }
+  }
+  if (x.type)
+    result.conditions += " AND j.job_type = ?";
+  if (x.target_id)
+    result.conditions += " AND j.target_id = ?";
+  if (x.user_id)
+    result.conditions += " AND j.user_id = ?";
+  if (x.error_like)
+    result.conditions += R"( AND j.error_message LIKE ? ESCAPE '\')";
+  if (x.before_seq)
+    result.conditions += " AND j.seq < ?";
+  return result;
+}
+
+template <class T>
+void bind_if(sqlite_query& query, const std::optional<T>& value) {
+  if (value)
+    query.bind(*value);
+}
+
+std::vector<job> list(sqlite_connection& db, const job_filter& filter) {
+  const auto parts = listing_for(filter);
+  const auto sql = "SELECT" REEVE_SQLITE_JOB_COLUMNS + parts.from
+    + parts.conditions + parts.order;
+  SQLite::Statement statement{db.database(), sql};
+  sqlite_query query{statement};
+  bind_if(query, filter.type);
+  bind_if(query, filter.target_id);
+  bind_if(query, filter.user_id);
+  bind_if(query, filter.error_like);
+  bind_if(query, filter.before_seq);
+  query.bind(filter.limit);
+  std::vector<job> result;
+  while (query.next())
+    result.push_back(read_job(query));
+  return result;
+}
+
+} // namespace
+
+std::optional<job> sqlite_store::find_job(const std::string& id) {
+  if (!is_uuid(id))
+    return std::nullopt;
+  return translated([&] { return job_by_id(connection(), lower_case(id)); });
+}
+
+std::vector<job> sqlite_store::list_jobs(const job_filter& filter) {
+  if (!can_match(filter))
+    return {};
+  return translated([&] { return list(connection(), filter); });
+}
+
+std::vector<attempt> sqlite_store::attempts_of(const std::string& job_id) {
+  std::vector<attempt> result;
+  if (!is_uuid(job_id))
+    return result;
+  translated([&] {
+    sqlite_query query{connection().prepared(attempts_sql)};
+    query.bind(lower_case(job_id));
+    while (query.next())
+      result.push_back(read_attempt(query));
+  });
+  return result;
+}
+
+std::optional<scrap> sqlite_store::find_scrap(const std::string& id) {
+  if (!is_uuid(id))
+    return std::nullopt;
+  return translated([&]() -> std::optional<scrap> {
+    sqlite_query query{connection().prepared(scrap_sql)};
+    if (!query.bind(lower_case(id)).next())
+      return std::nullopt;
+    return read_scrap(query);
+  });
+}
+
+std::optional<knowledge_card> sqlite_store::find_card(const std::string& id) {
+  if (!is_uuid(id))
+    return std::nullopt;
+  return translated([&]() -> std::optional<knowledge_card> {
+    sqlite_query query{connection().prepared(card_sql)};
+    if (!query.bind(lower_case(id)).next())
+      return std::nullopt;
+    return read_card(query);
+  });
+}
+
+std::vector<knowledge_card> sqlite_store::cards_of_scrap(
+  const std::string& scrap_id, uint32_t limit) {
+  std::vector<knowledge_card> result;
+  if (!is_uuid(scrap_id))
+    return result;
+  translated([&] {
+    sqlite_query query{connection().prepared(cards_of_scrap_sql)};
+    query.bind(lower_case(scrap_id), limit);
+    while (query.next())
+      result.push_back(read_card(query));
+  });
+  return result;
+}
+
+store_stats sqlite_store::stats() {
+  return translated([&] {
+    store_stats result;
+    auto& db = connection();
+    // One snapshot for both questions.
+    sqlite_transaction snapshot{db, "BEGIN"};
+    {
+      sqlite_query query{db.prepared(counts_sql)};
+      while (query.next())
+        result.counts.push_back(
+          {query.text(0),
+           job_status_from(query.text(1)).value_or(job_status::failed),
+           query.integer(2)});
+    }
+    sqlite_query query{db.prepared(oldest_due_sql)};
+    query.next();
+    if (auto oldest = query.maybe_time(0)) {
+      const auto age =
+        std::chrono::floor<std::chrono::milliseconds>(clock_() - *oldest);
+      if (age.count() >= 0)
+        result.oldest_due_age = age;
+    }
+    return result;
+  });
+}
+
+void sqlite_store::ping() {
+  translated([&] {
+    auto& db = connection();
+    db.check_file();
+    sqlite_query query{db.prepared(ping_sql)};
+    query.next();
+  });
+}
+
+} // namespace reeve

@@ -1,0 +1,297 @@
+// persistence/sqlite_settle.cpp -- how runs end: settled, or rescued.
+#include "persistence/sqlite_rows.hpp"
+#include "persistence/sqlite_writer.hpp"
+#include "persistence/store_rules.hpp"
+#include "persistence/text.hpp"
+
+#include <algorithm>
+
+namespace reeve {
+
+namespace {
+
+#define REEVE_RUN_COLUMNS \
+  " seq, run, job_type, priority, run_at, attempts, throttled," \
+  " provider_down, interrupted," \
+  " substr(lease_owner, 1, instr(lease_owner, '#') - 1), started_at," \
+  " cancel_requested, version, progress_percent, progress_message "
+
+constexpr const char* find_run_sql =
+  "SELECT" REEVE_RUN_COLUMNS "FROM running WHERE seq = ? AND run = ?";
+
+// An owner is `node#incarnation`. Leases of the caller itself stay: it knows
+// what it runs.
+constexpr const char* stale_runs_sql = "SELECT" REEVE_RUN_COLUMNS R"(
+  FROM running
+  WHERE lease_owner <> ?1
+    AND (lease_until <= ?2
+      OR (substr(lease_owner, 1, instr(lease_owner, '#') - 1) = ?3
+        AND CAST(substr(lease_owner, instr(lease_owner, '#') + 1) AS INTEGER)
+          < ?4))
+  ORDER BY seq LIMIT ?5)";
+
+constexpr const char* was_settled_sql = R"(
+  SELECT 1 FROM job_attempts WHERE seq = ?1 AND run = ?2
+  UNION ALL
+  SELECT 1 FROM job WHERE seq = ?1 AND run = ?2 AND outcome = 'COMPLETED')";
+
+constexpr const char* scrap_exists_sql = "SELECT 1 FROM scraps WHERE id = ?";
+
+constexpr const char* insert_card_sql = R"(
+  INSERT INTO knowledge_cards (id, scrap_id, job_id, user_id, summary, tags,
+    model, created_at, embedding)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (job_id) DO NOTHING)";
+
+// A completed job has no error left; the others keep their last one.
+constexpr const char* finish_sql = R"(
+  UPDATE job SET outcome = ?1, result = ?2,
+    error_message = CASE WHEN ?1 = 'COMPLETED' THEN NULL
+      ELSE coalesce(?3, error_message) END,
+    attempts = ?4, run = ?5, throttled = ?6, provider_down = ?7,
+    interrupted = ?8, version = ?9, run_at = ?10, started_at = ?11,
+    finished_at = ?12, updated_at = ?12, progress_percent = ?13,
+    progress_message = ?14
+  WHERE seq = ?15)";
+
+constexpr const char* note_waiting_sql = R"(
+  UPDATE job SET error_message = coalesce(?, error_message), run = ?,
+    started_at = ?
+  WHERE seq = ?)";
+
+constexpr const char* requeue_sql = R"(
+  INSERT INTO queue (seq, job_type, priority, run_at, reason, run, attempts,
+    throttled, provider_down, interrupted, version, updated_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?))";
+
+constexpr const char* end_run_sql = "DELETE FROM running WHERE seq = ?";
+
+constexpr const char* insert_attempt_sql = R"(
+  INSERT INTO job_attempts (seq, run, node, started_at, finished_at, outcome,
+    error, decision, why, next_run_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?))";
+
+constexpr const char* deaths_sql = R"(
+  SELECT count(*) FROM job_attempts WHERE seq = ? AND outcome = 'lost')";
+
+constexpr const char* max_attempts_sql = R"(
+  SELECT max_attempts FROM job WHERE seq = ?)";
+
+std::string_view final_state(verdict decision) {
+  if (decision == verdict::complete)
+    return to_string(job_status::completed);
+  if (decision == verdict::cancel)
+    return to_string(job_status::cancelled);
+  return to_string(job_status::failed);
+}
+
+bool puts_back(verdict decision) {
+  return decision == verdict::retry || decision == verdict::retry_unspent;
+}
+
+std::optional<std::string> non_empty(const std::string& text) {
+  if (text.empty())
+    return std::nullopt;
+  return text;
+}
+
+// The columns of REEVE_RUN_COLUMNS.
+template <class Row>
+Row read_run(const sqlite_query& query) {
+  Row result;
+  int i = 0;
+  result.seq = query.integer(i++);
+  result.run = query.integer(i++);
+  result.job_type = query.text(i++);
+  result.priority = query.integer(i++);
+  result.run_at = query.time(i++);
+  result.attempts = query.count(i++);
+  result.unspent.throttled = query.count(i++);
+  result.unspent.provider_down = query.count(i++);
+  result.unspent.interrupted = query.count(i++);
+  result.node = query.text(i++);
+  result.started_at = query.time(i++);
+  result.cancel_requested = query.integer(i++) != 0;
+  result.version = query.integer(i++);
+  result.progress_percent = static_cast<int>(query.integer(i++));
+  result.progress_message = query.text(i++);
+  return result;
+}
+
+} // namespace
+
+write_answer sqlite_writer::on(const settle_write& x, bool repeated) {
+  const auto seq = x.claimed.seq;
+  if (auto no = check(x))
+    return *std::move(no);
+  const auto row = find_run(seq, x.claimed.run);
+  if (!row) {
+    if (repeated && was_settled(seq, x.claimed.run))
+      return changed_job(seq);
+    return lease_is_lost(seq, x.claimed.run);
+  }
+  run_end end;
+  end.outcome = x.outcome;
+  end.decision = effective_decision(x.decision, row->cancel_requested);
+  end.why = end.decision == x.decision ? sanitized(x.why) : "cancel requested";
+  end.reason = waiting_reason(x.outcome);
+  if (puts_back(end.decision))
+    end.due = later(now_, x.delay);
+  if (end.decision != verdict::complete) {
+    end.error = storable_error(x.error);
+  } else if (x.card && !store_card(*x.card, x.claimed.id)) {
+    end.outcome = run_outcome::failed_permanently;
+    end.decision = verdict::fail;
+    end.error = target_gone_message;
+    end.why = "the target is gone";
+  } else {
+    end.result = x.result;
+  }
+  end_run(*row, std::move(end));
+  return changed_job(seq);
+}
+
+std::optional<sqlite_writer::run_row> sqlite_writer::find_run(int64_t seq,
+                                                              int64_t run) {
+  sqlite_query query{db_.prepared(find_run_sql)};
+  if (!query.bind(seq, run).next())
+    return std::nullopt;
+  return read_run<run_row>(query);
+}
+
+bool sqlite_writer::was_settled(int64_t seq, int64_t run) {
+  sqlite_query query{db_.prepared(was_settled_sql)};
+  return query.bind(seq, run).next();
+}
+
+// False, and nothing stored, when the scrap is gone.
+bool sqlite_writer::store_card(const knowledge_card& x,
+                               const std::string& job_id) {
+  const auto scrap_id = lower_case(x.scrap_id);
+  {
+    sqlite_query query{db_.prepared(scrap_exists_sql)};
+    if (!query.bind(scrap_id).next())
+      return false;
+  }
+  sqlite_query query{db_.prepared(insert_card_sql)};
+  query.bind(lower_case(x.id), scrap_id, job_id, x.user_id, x.summary,
+             nlohmann::json(x.tags).dump(), x.model, now_);
+  query.bind_blob(embedding_bytes(x.embedding)).run();
+  return true;
+}
+
+void sqlite_writer::end_run(const run_row& row, run_end end) {
+  // The clock may have been set back meanwhile.
+  const auto at = std::max(now_, row.started_at);
+  if (end.decision != verdict::complete)
+    note_attempt(row, end, at);
+  if (puts_back(end.decision))
+    put_back(row, end, at);
+  else
+    finish(row, end, at);
+  sqlite_query query{db_.prepared(end_run_sql)};
+  query.bind(row.seq).run();
+}
+
+void sqlite_writer::finish(const run_row& row, const run_end& end,
+                           timestamp at) {
+  std::optional<std::string> result;
+  if (!end.result.is_null())
+    result = end.result.dump();
+  sqlite_query query{db_.prepared(finish_sql)};
+  query.bind(final_state(end.decision), result, non_empty(end.error),
+             row.attempts, row.run, row.unspent.throttled,
+             row.unspent.provider_down, row.unspent.interrupted,
+             row.version + 1, row.run_at, row.started_at, at,
+             end.decision == verdict::complete ? 100 : row.progress_percent,
+             row.progress_message, row.seq);
+  query.run();
+}
+
+void sqlite_writer::put_back(const run_row& row, const run_end& end,
+                             timestamp at) {
+  {
+    sqlite_query query{db_.prepared(note_waiting_sql)};
+    query.bind(non_empty(end.error), row.run, row.started_at, row.seq).run();
+  }
+  auto attempts = row.attempts;
+  auto unspent = row.unspent;
+  if (end.decision == verdict::retry_unspent) {
+    attempts -= std::min(attempts, 1u);
+    count_unspent(unspent, end.outcome);
+  }
+  sqlite_query query{db_.prepared(requeue_sql)};
+  query.bind(row.seq, row.job_type, row.priority, end.due, end.reason, row.run,
+             attempts, unspent.throttled, unspent.provider_down,
+             unspent.interrupted, row.version + 1, at);
+  query.run();
+}
+
+void sqlite_writer::note_attempt(const run_row& row, const run_end& end,
+                                 timestamp at) {
+  std::optional<timestamp> next_run_at;
+  if (puts_back(end.decision))
+    next_run_at = end.due;
+  sqlite_query query{db_.prepared(insert_attempt_sql)};
+  query.bind(row.seq, row.run, row.node, row.started_at, at,
+             to_string(end.outcome), end.error, to_string(end.decision),
+             end.why, next_run_at);
+  query.run();
+}
+
+// -- rescue -------------------------------------------------------------------
+
+write_answer sqlite_writer::on(const rescue_write& x, bool) {
+  if (auto no = check(x.owner))
+    return *std::move(no);
+  std::vector<run_row> rows;
+  {
+    sqlite_query query{db_.prepared(stale_runs_sql)};
+    query.bind(x.owner.str(), now_, x.owner.node, x.owner.incarnation,
+               int64_t{x.limit} + 1);
+    while (query.next())
+      rows.push_back(read_run<run_row>(query));
+  }
+  rescued result;
+  result.more = rows.size() > x.limit;
+  if (result.more)
+    rows.resize(x.limit);
+  for (const auto& row : rows) {
+    rescue(row);
+    result.jobs.push_back(job_by_seq(db_, row.seq).value());
+  }
+  return result;
+}
+
+void sqlite_writer::rescue(const run_row& row) {
+  uint32_t max_attempts = 0;
+  {
+    sqlite_query query{db_.prepared(max_attempts_sql)};
+    query.bind(row.seq).next();
+    max_attempts = query.count(0);
+  }
+  run_end end;
+  end.outcome = run_outcome::lost;
+  end.error = lost_message(row.node);
+  end.why = lost_why(row.attempts, max_attempts);
+  end.due = now_;
+  end.reason = rescued_reason;
+  if (row.cancel_requested) {
+    end.decision = verdict::cancel;
+    end.why = "cancel requested";
+  } else if (row.attempts < max_attempts) {
+    end.decision = verdict::retry;
+  } else {
+    end.decision = verdict::fail;
+    end.error = poison_message(deaths_of(row.seq) + 1);
+  }
+  end_run(row, std::move(end));
+}
+
+int64_t sqlite_writer::deaths_of(int64_t seq) {
+  sqlite_query query{db_.prepared(deaths_sql)};
+  query.bind(seq).next();
+  return query.integer(0);
+}
+
+} // namespace reeve

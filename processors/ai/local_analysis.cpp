@@ -1,0 +1,39 @@
+// processors/ai/local_analysis.cpp -- analysis without a model or a network.
+#include "processors/ai/local_analysis.hpp"
+
+#include "persistence/text.hpp"
+#include "processors/text/document.hpp"
+#include "processors/text/extract.hpp"
+#include "processors/text/hashed_embedding.hpp"
+#include "processors/text/plain_text.hpp"
+
+namespace reeve {
+
+std::variant<analysis, provider_failure> local_analysis::analyze(
+  const scrap& input, std::stop_token stop) {
+  // A title of a megabyte would be a text of its own.
+  constexpr size_t max_title_bytes = 4 * 1024;
+  auto content = sanitized(text::prefix(input.content, max_analysed_bytes));
+  auto title =
+    sanitized(text::prefix(input.title.value_or(""), max_title_bytes));
+  if (text::is_blank(content))
+    return provider_failure{run_outcome::failed_permanently,
+                            "There is nothing to analyse: the text has no "
+                            "visible character",
+                            {}};
+  text::document document{title, content, stop};
+  analysis result;
+  if (!stop.stop_requested()) {
+    result.summary = text::summarize(document);
+    result.tags = text::keywords(document);
+    result.embedding = text::hashed_embedding(document, content, stop);
+    result.model = "local-extractive-1";
+  }
+  // What was made after the stop may lack anything.
+  if (stop.stop_requested())
+    return provider_failure{
+      run_outcome::cancelled, "The analysis was stopped", {}};
+  return result;
+}
+
+} // namespace reeve
