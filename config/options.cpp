@@ -60,6 +60,11 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+// The parser takes nothing at all for a missing value.
+std::string argument_for(const std::string& key, const std::string& value) {
+  return "--" + key + '=' + (value.empty() ? "\"\"" : value);
+}
+
 void flatten(const caf::settings& xs, const std::string& prefix,
              std::map<std::string, caf::config_value>& out) {
   for (const auto& [key, value] : xs) {
@@ -216,7 +221,7 @@ void options::load(const std::vector<std::string>& arguments,
   all.insert(all.end(), from_environment.begin(), from_environment.end());
   for (const auto& argument : arguments)
     if (!argument.starts_with("--config-file="))
-      all.push_back(argument);
+      all.push_back(argument.ends_with('=') ? argument + "\"\"" : argument);
   std::stringstream nothing;
   if (auto err = parse(all, nothing))
     throw bad_option(to_string(err));
@@ -243,7 +248,7 @@ std::vector<std::string> options::file_arguments(
     auto rendered = to_string(value);
     check_key(key, path);
     check_value(key, rendered, path + ": " + key);
-    result.push_back("--" + key + '=' + rendered);
+    result.push_back(argument_for(key, rendered));
   }
   return result;
 }
@@ -270,7 +275,7 @@ void options::check_value(const std::string& key, const std::string& value,
   if (!descriptions_.contains(key))
     return;
   caf::settings scratch;
-  std::vector<std::string> argument{"--" + key + '=' + value};
+  std::vector<std::string> argument{argument_for(key, value)};
   auto [code, position] = custom_options_.parse(scratch, argument);
   if (code != caf::pec::success)
     throw bad_option(
@@ -316,7 +321,7 @@ std::vector<std::string> options::environment_arguments(
     auto value = entry.substr(std::min(entry.size(), name.size() + 1));
     if (auto i = names.find(name); i != names.end()) {
       check_value(i->second, value, name);
-      result.push_back("--" + i->second + '=' + value);
+      result.push_back(argument_for(i->second, value));
     } else {
       auto key = name.substr(variable_prefix.size());
       std::transform(key.begin(), key.end(), key.begin(), [](unsigned char c) {
