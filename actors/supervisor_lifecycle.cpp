@@ -102,6 +102,8 @@ void supervisor_state::recover() {
 }
 
 void supervisor_state::serve() {
+  if (stopping_)
+    return;
   recovered_ = true;
   self_->send(self_, caf::tick_atom_v);
   look_for_work();

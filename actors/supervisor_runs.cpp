@@ -123,6 +123,7 @@ void supervisor_state::on_slot_lost(slot& where) {
   where.handle = nullptr;
   if (where.run)
     end_early(where, run_outcome::lost, "The actor that ran the job died");
+  finish_drain_when_idle();
 }
 
 bool supervisor_state::end_early(slot& where, run_outcome as,

@@ -1,16 +1,24 @@
 // cli/main.cpp -- the `reeve` program.
+#include "actors/interfaces.hpp"
+#include "cli/keys.hpp"
 #include "cli/serve.hpp"
 
 #include <CLI/CLI.hpp>
+#include <caf/init_global_meta_objects.hpp>
+#include <caf/io/middleman.hpp>
 
 #include <csignal>
-#include <iostream>
+#include <functional>
 #include <string>
 #include <vector>
 
 int main(int argc, char** argv, char** envp) {
   // libpq, libcurl and sockets report broken pipes as errors.
   std::signal(SIGPIPE, SIG_IGN);
+  // Before anything of CAF, also before its options.
+  caf::init_global_meta_objects<caf::id_block::reeve>();
+  caf::io::middleman::init_global_meta_objects();
+  caf::core::init_global_meta_objects();
   std::vector<std::string> environment;
   for (auto entry = envp; *entry != nullptr; ++entry)
     environment.emplace_back(*entry);
@@ -29,10 +37,16 @@ int main(int argc, char** argv, char** envp) {
                 "--http.port=8080, --database.url=sqlite:./reeve.db, "
                 "--config-file=FILE, …; --print-config shows them all.");
 
+  std::function<int()> chosen;
+  serve->callback([&] {
+    chosen = [&] { return reeve::serve(serve->remaining(), environment); };
+  });
+  reeve::add_keys_command(app, environment, chosen);
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& err) {
     return app.exit(err) == 0 ? reeve::exit_ok : reeve::exit_bad_usage;
   }
-  return reeve::serve(serve->remaining(), environment);
+  return chosen();
 }

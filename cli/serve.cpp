@@ -91,6 +91,30 @@ void migrate(store_factory& stores) {
   }
 }
 
+// Says where the node listens once it does. Meanwhile signals are obeyed: a
+// start may wait for the database.
+void boot(caf::actor_system& sys, const supervisor_actor& supervisor,
+          const std::string& address) {
+  sys.spawn([supervisor, address](caf::event_based_actor* self) {
+    self->request(supervisor, boot_timeout, boot_atom_v)
+      .then(
+        [address](uint16_t port) {
+          auto host = address.find(':') == std::string::npos
+            ? address
+            : '[' + address + ']';
+          std::cout << "listening on http://" << host << ':' << port
+                    << std::endl;
+        },
+        [supervisor](const caf::error& err) {
+          // It was told to stop before it served.
+          if (err == caf::sec::broken_promise)
+            return;
+          log::error("node.boot-failed", {{"error", to_string(err)}});
+          caf::anon_send_exit(supervisor, caf::exit_reason::kill);
+        });
+  });
+}
+
 // Returns once the supervisor has ended; signals make it drain.
 void wait_for_end(const supervisor_actor& supervisor, int signals, int ended) {
   bool draining = false;
@@ -113,10 +137,11 @@ void wait_for_end(const supervisor_actor& supervisor, int signals, int ended) {
 }
 
 int run(options& config) {
-  auto signals = block_stop_signals();
   auto stores = store_factory::make(config.database_url);
   migrate(*stores);
   auto lock = lock_name(*stores, config.node_name);
+  // Until here nothing ran that a signal could not simply end.
+  auto signals = block_stop_signals();
   file_descriptor signal_fd{signalfd(-1, &signals, SFD_CLOEXEC)};
   file_descriptor ended_fd{eventfd(0, EFD_CLOEXEC)};
   std::atomic<int> result{exit_failed};
@@ -132,24 +157,8 @@ int run(options& config) {
           log::error("node.failed", {{"reason", to_string(reason)}});
         eventfd_write(fd, 1);
       });
-    caf::scoped_actor self{sys};
-    auto booted = false;
-    self->request(supervisor, boot_timeout, boot_atom_v)
-      .receive(
-        [&](uint16_t port) {
-          booted = true;
-          auto host = config.http.address.find(':') == std::string::npos
-            ? config.http.address
-            : '[' + config.http.address + ']';
-          std::cout << "listening on http://" << host << ':' << port
-                    << std::endl;
-        },
-        [&](const caf::error& err) {
-          log::error("node.boot-failed", {{"error", to_string(err)}});
-          caf::anon_send_exit(supervisor, caf::exit_reason::kill);
-        });
-    if (booted)
-      wait_for_end(supervisor, signal_fd.get(), ended_fd.get());
+    boot(sys, supervisor, config.http.address);
+    wait_for_end(supervisor, signal_fd.get(), ended_fd.get());
     supervisor = nullptr;
     watchdog = std::jthread{[&result](std::stop_token stop) {
       std::mutex mutex;
@@ -167,9 +176,6 @@ int run(options& config) {
 
 int serve(std::vector<std::string> arguments,
           const std::vector<std::string>& environment) {
-  caf::init_global_meta_objects<caf::id_block::reeve>();
-  caf::io::middleman::init_global_meta_objects();
-  caf::core::init_global_meta_objects();
   auto print = std::erase(arguments, "--print-config") > 0;
   options config;
   try {

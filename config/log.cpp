@@ -56,27 +56,21 @@ void write(spdlog::level::level_enum level, std::string_view event, fields xs) {
 } // namespace
 
 std::string render(std::string_view event, fields xs, format layout) {
-  std::string result;
-  if (layout == format::json) {
+  auto is_json = layout == format::json;
+  std::string result{event};
+  if (is_json)
     result = "\"event\":" + escaped(event);
-    for (const auto& x : xs) {
-      auto next = ',' + escaped(x.key) + ':' + escaped(x.value);
-      if (result.size() + next.size() > max_line_bytes)
-        break;
-      result += next;
-    }
-    return result;
-  }
-  result = event;
   for (const auto& x : xs) {
-    result += ' ';
-    result += x.key;
-    result += '=';
-    result += is_plain(x.value) ? x.value : escaped(x.value);
-    if (result.size() > max_line_bytes)
-      break;
+    std::string next;
+    if (is_json)
+      next = ',' + escaped(x.key) + ':' + escaped(x.value);
+    else
+      next = ' ' + std::string{x.key} + '='
+        + (is_plain(x.value) ? x.value : escaped(x.value));
+    // What does not fit is left out, so that it hides nothing behind it.
+    if (result.size() + next.size() <= max_line_bytes)
+      result += next;
   }
-  result.resize(std::min(result.size(), max_line_bytes));
   return result;
 }
 

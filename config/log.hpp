@@ -35,7 +35,8 @@ using fields = std::initializer_list<field>;
 
 /// `event` is a stable id such as `store.claim-failed`: it can be searched in
 /// the source and counted. Values are made one line of valid UTF-8 and a line
-/// is cut at 8 KiB, so that no text can forge another line.
+/// stays below 8 KiB (fields that do not fit are left out), so that no text can
+/// forge or hide another one.
 void debug(std::string_view event, fields xs = {});
 void info(std::string_view event, fields xs = {});
 void warn(std::string_view event, fields xs = {});

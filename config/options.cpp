@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <fstream>
 #include <numeric>
 #include <regex>
@@ -115,6 +116,28 @@ std::string without_password(std::string url) {
   return url;
 }
 
+// CAF writes 90 s as 1.5min, which it does not read.
+std::string rendered(caf::timespan x) {
+  constexpr std::pair<int64_t, const char*> units[] = {
+    {60'000'000'000, "min"},
+    {1'000'000'000, "s"},
+    {1'000'000, "ms"},
+    {1'000, "us"},
+    {1, "ns"},
+  };
+  if (x.count() == 0)
+    return "0s";
+  for (const auto& [size, name] : units)
+    if (x.count() % size == 0)
+      return std::to_string(x.count() / size) + name;
+  return std::to_string(x.count()) + "ns";
+}
+
+template <class T>
+std::string rendered(const T& x) {
+  return caf::deep_to_string(x);
+}
+
 } // namespace
 
 template <class T>
@@ -122,7 +145,7 @@ void options::add(T& storage, std::string category, std::string name,
                   std::string help) {
   auto key = category == "global" ? name : category + '.' + name;
   opt_group{custom_options_, category}.add(storage, name, help);
-  printers_.emplace(key, [&storage] { return caf::deep_to_string(storage); });
+  printers_.emplace(key, [&storage] { return rendered(storage); });
   descriptions_.emplace(std::move(key), std::move(help));
 }
 
@@ -234,7 +257,7 @@ std::vector<std::string> options::file_arguments(
   if (path.empty())
     return result;
   std::ifstream in{path};
-  if (!in)
+  if (!in || std::filesystem::is_directory(path))
     throw bad_option("cannot read the configuration file '" + path + "'");
   std::stringstream text{with_groups(in)};
   auto parsed = parse_config(text);
@@ -245,10 +268,11 @@ std::vector<std::string> options::file_arguments(
   std::map<std::string, caf::config_value> entries;
   flatten(*parsed, "", entries);
   for (const auto& [key, value] : entries) {
-    auto rendered = to_string(value);
+    const auto* span = caf::get_if<caf::timespan>(&value);
+    auto spelled = span != nullptr ? rendered(*span) : to_string(value);
     check_key(key, path);
-    check_value(key, rendered, path + ": " + key);
-    result.push_back(argument_for(key, rendered));
+    check_value(key, spelled, path + ": " + key);
+    result.push_back(argument_for(key, spelled));
   }
   return result;
 }

@@ -284,10 +284,14 @@ public:
     const std::string& scrap_id, uint32_t limit) = 0;
   virtual store_stats stats() = 0;
 
-  /// A key that was not revoked, by the SHA-256 of its text.
-  virtual std::optional<api_key> find_api_key(const std::string&) {
-    return std::nullopt;
-  }
+  /// Adds a key; its `id`, `role` and `digest` were made by the caller.
+  virtual void add_api_key(const api_key& x) = 0;
+  /// A key that was not revoked.
+  virtual std::optional<api_key> find_api_key(const std::string& digest) = 0;
+  /// Oldest first, the revoked ones too.
+  virtual std::vector<api_key> list_api_keys() = 0;
+  /// False when there is none with this id that is in force.
+  virtual bool revoke_api_key(const std::string& id) = 0;
 
   /// Cheap round trip: throws when the database does not answer.
   virtual void ping() = 0;

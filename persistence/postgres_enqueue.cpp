@@ -185,7 +185,8 @@ void postgres_writer::insert_jobs(const std::vector<arrival*>& open) {
   texts ids, types, targets, payloads;
   maybe_texts users, unique_keys, idempotency_keys, idempotency_hashes;
   std::vector<int32_t> priorities;
-  std::vector<std::optional<int64_t>> due;
+  // As texts: libpqxx 7.10 reserves too little for NULLs among numbers.
+  maybe_texts due;
   std::vector<int64_t> max_attempts;
   for (const auto* x : open) {
     const auto& what = x->what;
@@ -195,10 +196,9 @@ void postgres_writer::insert_jobs(const std::vector<arrival*>& open) {
     users.push_back(what.user_id);
     payloads.push_back(what.payload.dump());
     priorities.push_back(what.priority);
-    due.push_back(
-      what.run_at
-        ? std::optional<int64_t>{what.run_at->time_since_epoch().count()}
-        : std::nullopt);
+    due.push_back(std::nullopt);
+    if (what.run_at)
+      due.back() = std::to_string(what.run_at->time_since_epoch().count());
     max_attempts.push_back(what.max_attempts);
     unique_keys.push_back(what.unique_key);
     idempotency_keys.push_back(what.idempotency_key);

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <map>
+#include <sstream>
 
 #include <libpq-fe.h>
 
@@ -41,7 +42,22 @@ options parsed(const std::string& url) {
   for (const auto* x = list.get(); x->keyword; ++x)
     if (x->val)
       result[x->keyword] = x->val;
+  check_ports(result);
   return result;
+}
+
+// libpq looks at it when it connects, as if that could be tried again.
+void check_ports(const options& all) {
+  const auto i = all.find("port");
+  if (i == all.end())
+    return;
+  std::istringstream list{i->second};
+  for (std::string port; std::getline(list, port, ',');)
+    if (port.size() > 5
+        || port.find_first_not_of("0123456789") != std::string::npos
+        || (!port.empty() && (std::stoi(port) < 1 || std::stoi(port) > 65535)))
+      throw bad_database_url(
+        "database.url: the port must be a number from 1 to 65535");
 }
 
 std::string conninfo_of(options all) {
@@ -131,6 +147,40 @@ int migrate_locked(pqxx::connection& db) {
   return static_cast<int>(todo.size());
 }
 
+// -- hearing of new jobs ------------------------------------------------------
+
+// What `enqueue` and `retry` announce on.
+constexpr const char* queue_channel = "reeve_queue";
+
+class postgres_wake_source final : public wake_source {
+public:
+  explicit postgres_wake_source(const std::string& conninfo)
+    : session_(conninfo) {
+    session_.connect();
+    session_.translated(
+      [this] { session_.connection().listen(queue_channel, ignore); });
+  }
+
+  bool wait(std::chrono::milliseconds longest) override {
+    using namespace std::chrono;
+    const auto whole = duration_cast<seconds>(longest);
+    const auto rest = duration_cast<microseconds>(longest - whole);
+    return session_.translated([&] {
+      return session_.connection().await_notification(whole.count(),
+                                                      rest.count())
+        > 0;
+    });
+  }
+
+private:
+  // That something came is all there is to know.
+  static void ignore(pqxx::notification) {
+    // nop
+  }
+
+  postgres_session session_;
+};
+
 // -- the factory --------------------------------------------------------------
 
 // The server frees the lock when the session ends, however it ends.
@@ -180,6 +230,10 @@ public:
 
   std::unique_ptr<job_store> connect() override {
     return std::make_unique<postgres_store>(conninfo_);
+  }
+
+  std::unique_ptr<wake_source> listen() override {
+    return std::make_unique<postgres_wake_source>(conninfo_);
   }
 
   std::unique_ptr<node_lock> lock_node(const std::string& node_name) override {

@@ -8,7 +8,7 @@ namespace {
 // Every statement of the store finds its rows by key. Plans are cached, and
 // one that was made while a table was empty must not scan it an hour later:
 // so scans and hash joins cost too much ever to win where an index is there.
-// `read` statements that need them say so.
+// (Compiling a plan because of that cost would take longer than to run it.)
 constexpr const char* settings_sql = R"(
   SET client_encoding = 'UTF8';
   SET standard_conforming_strings = on;
@@ -17,6 +17,8 @@ constexpr const char* settings_sql = R"(
   SET statement_timeout = '30s';
   SET idle_in_transaction_session_timeout = '60s';
   SET default_transaction_isolation = 'read committed';
+  SET client_min_messages = warning;
+  SET jit = off;
   SET enable_seqscan = off;
   SET enable_hashjoin = off;
   SET enable_mergejoin = off)";
@@ -47,11 +49,15 @@ postgres_failure classify(const std::exception& err) {
 
 std::string message_of(const std::exception& err) {
   std::string_view text = err.what();
-  for (std::string_view prefix : {"ERROR:", "FATAL:", "PANIC:"})
-    if (text.starts_with(prefix))
-      text.remove_prefix(prefix.size());
+  for (std::string_view severity : {"ERROR:", "FATAL:", "PANIC:"})
+    if (auto i = text.find(severity); i != std::string_view::npos) {
+      text.remove_prefix(i + severity.size());
+      break;
+    }
   text.remove_prefix(std::min(text.find_first_not_of(" \n"), text.size()));
-  return std::string{text.substr(0, text.find('\n'))};
+  text = text.substr(0, text.find('\n'));
+  // Where libpqxx noticed it.
+  return std::string{text.substr(0, text.find(" [line "))};
 }
 
 postgres_session::postgres_session(std::string conninfo)
@@ -64,8 +70,6 @@ void postgres_session::connect() {
     close();
     prepared_.clear();
     connection_.emplace(conninfo_.c_str());
-    // Notices would go to stderr.
-    connection_->set_verbosity(pqxx::error_verbosity::normal);
     pqxx::nontransaction{*connection_}.exec(settings_sql);
   });
 }

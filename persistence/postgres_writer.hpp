@@ -94,9 +94,12 @@ private:
 
   // postgres_settle.cpp
   void settle(const std::vector<slot<settle_write>>& slots);
+  static run_end decide(const settle_write& x, bool cancel_requested);
   void settle_again(const std::vector<const slot<settle_write>*>& lost);
   void store_cards(const std::vector<const knowledge_card*>& cards,
                    std::vector<run_end>& ends);
+
+  // postgres_ends.cpp
   void rescue(const slot<rescue_write>& x);
   void end_runs(const std::vector<run_end>& ends);
   void finish(const std::vector<run_end>& ends);

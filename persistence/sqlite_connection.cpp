@@ -80,17 +80,32 @@ void sqlite_connection::check_file() {
 
 // -- sqlite_transaction -------------------------------------------------------
 
+namespace {
+
+// Some errors (disk full, I/O) have rolled back already.
+void roll_back(sqlite_connection& connection) {
+  auto* db = connection.database().getHandle();
+  if (sqlite3_get_autocommit(db) == 0)
+    sqlite3_exec(db, "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+} // namespace
+
 sqlite_transaction::sqlite_transaction(sqlite_connection& connection,
                                        const char* begin)
   : connection_(connection) {
-  connection_.exec(begin);
+  try {
+    connection_.exec(begin);
+  } catch (...) {
+    // A BEGIN may fail after it has begun.
+    roll_back(connection_);
+    throw;
+  }
 }
 
 sqlite_transaction::~sqlite_transaction() {
-  auto* db = connection_.database().getHandle();
-  // Some errors (disk full, I/O) have rolled back already.
-  if (!committed_ && sqlite3_get_autocommit(db) == 0)
-    sqlite3_exec(db, "ROLLBACK", nullptr, nullptr, nullptr);
+  if (!committed_)
+    roll_back(connection_);
 }
 
 void sqlite_transaction::commit() {

@@ -14,8 +14,8 @@ namespace reeve {
 /// which at most one of the latter two has a row.
 #define REEVE_SQLITE_JOB_COLUMNS \
   " j.seq, j.id, j.job_type, j.outcome, r.seq, j.target_id, j.user_id," \
-  " j.payload, j.result, coalesce(r.progress_percent, 0)," \
-  " coalesce(r.progress_message, ''), j.error_message," \
+  " j.payload, j.result, coalesce(r.progress_percent, j.progress_percent)," \
+  " coalesce(r.progress_message, j.progress_message), j.error_message," \
   " coalesce(r.attempts, q.attempts, j.attempts), j.max_attempts," \
   " j.priority, j.unique_key, coalesce(r.run_at, q.run_at, j.run_at)," \
   " coalesce(q.reason, ''), coalesce(r.cancel_requested, 0)," \

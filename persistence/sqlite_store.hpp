@@ -35,6 +35,10 @@ public:
   std::vector<knowledge_card> cards_of_scrap(const std::string& scrap_id,
                                              uint32_t limit) override;
   store_stats stats() override;
+  void add_api_key(const api_key& x) override;
+  std::optional<api_key> find_api_key(const std::string& digest) override;
+  std::vector<api_key> list_api_keys() override;
+  bool revoke_api_key(const std::string& id) override;
   void ping() override;
 
   /// The connection itself, for tests that need to break it. Throws

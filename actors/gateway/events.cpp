@@ -44,6 +44,10 @@ std::optional<int64_t> last_event_id(const exchange& x) {
 
 // -- one job ------------------------------------------------------------------
 
+// A subscription outlives the request it was made for until the connection
+// makes another: events of that other job may still arrive, hence the checks of
+// ids below.
+
 // Versions only grow; the last one ends the stream.
 void show(exchange& x, job_stream& stream, const job& what) {
   if (what.version <= stream.shown)
@@ -102,11 +106,19 @@ void get_job_events(exchange& x) {
           // A version from the future is no version of this job: start anew.
           if (stream->shown > now.version)
             stream->shown = 0;
+          // All is said. Of all answers, only this one keeps an EventSource
+          // from coming back for more.
+          if (stream->shown == now.version && is_final(now.status)) {
+            require_visible(x, now.user_id);
+            return x.respond(net::http_response{204, {}, {}});
+          }
           open_job_stream(x, stream, replay, std::move(now));
         },
         find_atom_v, stream->id);
     },
     [self, stream](const job_event& event) {
+      if (event.what->id != stream->id)
+        return;
       if (stream->started)
         show(*self, *stream, *event.what);
       else
@@ -206,7 +218,8 @@ void wait_for_job(exchange& x, job current, int64_t known,
                      find_atom_v, poll->newest.id);
     },
     [self, poll](const job_event& event) {
-      settle(*self, *poll, *event.what);
+      if (event.what->id == poll->newest.id)
+        settle(*self, *poll, *event.what);
     });
   x.after(wait, [poll](exchange& x) {
     auto response = job_response(200, poll->newest);

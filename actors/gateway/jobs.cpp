@@ -26,9 +26,14 @@ bool matches(std::string_view field, const std::string& etag) {
   return field == "*" || field.find(etag) != std::string_view::npos;
 }
 
-ordered_json with_kind(const enqueued& x) {
-  auto result = to_json(x.job);
-  result["deduplicated"] = x.kind == enqueue_kind::deduplicated;
+// A unique_key is everybody's: the job that holds it may be another user's.
+ordered_json with_kind(const exchange& x, const enqueued& added) {
+  if (!x.who().may_see(added.job.user_id))
+    return {{"id", nullptr},
+            {"unique_key", *added.job.unique_key},
+            {"deduplicated", true}};
+  auto result = to_json(added.job);
+  result["deduplicated"] = added.kind == enqueue_kind::deduplicated;
   return result;
 }
 
@@ -56,8 +61,11 @@ std::optional<std::string> owner_of(const exchange& x,
 }
 
 void answer_enqueued(exchange& x, const enqueued& added) {
+  if (!x.who().may_see(added.job.user_id))
+    throw bad_request(409, "conflict",
+                      "An unfinished job of another user has this unique_key");
   auto status = added.kind == enqueue_kind::deduplicated ? 200 : 202;
-  auto response = json_response(status, with_kind(added));
+  auto response = json_response(status, with_kind(x, added));
   response.headers.emplace_back("Location", "/api/jobs/" + added.job.id);
   response.headers.emplace_back("ETag", etag_of(added.job));
   if (added.kind == enqueue_kind::replayed)
@@ -141,7 +149,8 @@ enqueue_write enqueue_from(const exchange& x, const nlohmann::json& body,
   return result;
 }
 
-void take_idempotency_key(const exchange& x, enqueue_write& what) {
+void take_idempotency_key(const exchange& x, enqueue_write& what,
+                          std::string_view part) {
   auto key = x.request().header("idempotency-key");
   if (!key)
     return;
@@ -150,6 +159,7 @@ void take_idempotency_key(const exchange& x, enqueue_write& what) {
                       + std::to_string(longest_key) + " bytes");
   // Callers cannot see each other's keys.
   what.idempotency_key = x.who().user_id.value_or("") + '/' + std::string{*key};
+  what.idempotency_key->append(part);
   what.idempotency_hash =
     sha256_hex(x.request().target + '\n' + x.request().body);
 }
@@ -168,16 +178,20 @@ void post_jobs_batch(exchange& x) {
   auto body = json_body(x);
   fields in{body, "", {"jobs"}};
   enqueue_batch_write what;
-  size_t index = 0;
-  for (const auto& member : in.array("jobs", most_jobs_in_batch))
-    what.jobs.push_back(
-      enqueue_from(x, member, "/jobs/" + std::to_string(index++)));
+  for (const auto& member : in.array("jobs", most_jobs_in_batch)) {
+    auto place = "/jobs/" + std::to_string(what.jobs.size());
+    what.jobs.push_back(enqueue_from(x, member, place));
+    take_idempotency_key(x, what.jobs.back(), place);
+  }
   x.ask<enqueued_batch>(
     [](exchange& x, enqueued_batch& added) {
       auto jobs = ordered_json::array();
       for (const auto& member : added.jobs)
-        jobs.push_back(with_kind(member));
-      x.respond(202, {{"jobs", std::move(jobs)}});
+        jobs.push_back(with_kind(x, member));
+      auto response = json_response(202, {{"jobs", std::move(jobs)}});
+      if (added.jobs.front().kind == enqueue_kind::replayed)
+        response.headers.emplace_back("Idempotency-Replayed", "true");
+      x.respond(std::move(response));
     },
     std::move(what));
 }

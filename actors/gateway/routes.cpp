@@ -3,6 +3,7 @@
 
 #include "actors/gateway/fields.hpp"
 #include "net/json.hpp"
+#include "net/text.hpp"
 
 namespace reeve {
 
@@ -81,7 +82,7 @@ nlohmann::json json_body(const exchange& x) {
   auto media = type.substr(0, type.find(';'));
   while (media.ends_with(' '))
     media.remove_suffix(1);
-  if (media != "application/json")
+  if (!net::iequals(media, "application/json"))
     throw bad_request(415, "unsupported_media_type",
                       "Send Content-Type: application/json");
   try {

@@ -59,8 +59,10 @@ net::http_response job_response(int status, const job& x);
 enqueue_write enqueue_from(const exchange& x, const nlohmann::json& body,
                            const std::string& where);
 
-/// Notes the Idempotency-Key, if there is one, and the request's digest.
-void take_idempotency_key(const exchange& x, enqueue_write& what);
+/// Notes the Idempotency-Key, if there is one, and the request's digest. A
+/// request that makes several jobs gives each a `part` of its own.
+void take_idempotency_key(const exchange& x, enqueue_write& what,
+                          std::string_view part = {});
 
 /// Throws a 403 unless the caller may do it.
 void require_operator(const exchange& x);

@@ -3,6 +3,7 @@
 
 #include "net/client.hpp"
 #include "net/json.hpp"
+#include "net/text.hpp"
 #include "persistence/text.hpp"
 #include "processors/text/plain_text.hpp"
 
@@ -181,6 +182,17 @@ provider_failure failure_of(const net::http_response& response,
           {}};
 }
 
+// No length was announced and no byte came: the connection ended in the head
+// or right behind it, which the transport cannot tell from an empty answer.
+bool is_cut_off(const net::http_response& response) {
+  auto has_length = [](const auto& x) {
+    return net::iequals(x.first, "content-length");
+  };
+  return response.status != 204 && response.body.empty()
+    && std::none_of(response.headers.begin(), response.headers.end(),
+                    has_length);
+}
+
 // -- the answer ---------------------------------------------------------------
 
 // Why `json` is not of the right form; empty when it is.
@@ -265,6 +277,11 @@ answer analysis_server::analyze(const scrap& input, std::stop_token stop) {
   const auto& response = std::get<net::http_response>(got);
   if (response.status < 200 || response.status > 299)
     return failure_of(response, name_, input);
+  if (is_cut_off(response))
+    return provider_failure{run_outcome::provider_down,
+                            "The answer of " + name_
+                              + " was cut off before its first byte",
+                            {}};
   return parsed(response.body, name_);
 }
 

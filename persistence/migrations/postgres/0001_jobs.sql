@@ -1,15 +1,22 @@
 -- The job model. The state of an unfinished job is the table it stands in:
 -- queue = PENDING, running = PROCESSING; a finished one is only in job.
 
--- Instants travel as microseconds since the epoch. STABLE, as the operators
--- below are, so that calls are inlined.
+-- Instants travel as microseconds since the epoch. Seconds and the rest are
+-- converted apart: together they exceed what double precision holds exactly.
+-- STABLE, as the operators below are, so that calls are inlined.
 CREATE FUNCTION reeve.micros(instant timestamptz) RETURNS bigint
 LANGUAGE sql STABLE PARALLEL SAFE
-AS $$ SELECT (extract(epoch FROM instant) * 1000000)::bigint $$;
+AS $$
+  SELECT extract(epoch FROM date_trunc('second', instant))::bigint * 1000000
+    + extract(microseconds FROM instant)::bigint % 1000000
+$$;
 
 CREATE FUNCTION reeve.instant(micros bigint) RETURNS timestamptz
 LANGUAGE sql STABLE PARALLEL SAFE
-AS $$ SELECT 'epoch'::timestamptz + micros * interval '1 microsecond' $$;
+AS $$
+  SELECT 'epoch'::timestamptz + (micros / 1000000) * interval '1 second'
+    + (micros % 1000000) * interval '1 microsecond'
+$$;
 
 CREATE TABLE reeve.job (
   seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

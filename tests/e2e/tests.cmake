@@ -1,0 +1,23 @@
+# e2e/NAME.py: a CTest entry e2e.NAME each, on the real binary. They need
+# Python 3.11 without packages; PostgreSQL is theirs to start and stop.
+find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
+
+function(reeve_e2e_test name timeout)
+  add_test(NAME e2e.${name}
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/${name}.py)
+  set_tests_properties(e2e.${name} PROPERTIES
+    TIMEOUT ${timeout}
+    LABELS e2e
+    ENVIRONMENT "REEVE_BIN=$<TARGET_FILE:reeve>;PYTHONDONTWRITEBYTECODE=1"
+    ${ARGN})
+endfunction()
+
+reeve_e2e_test(api_jobs 300)
+reeve_e2e_test(api_job_changes 300)
+reeve_e2e_test(api_scraps 300)
+reeve_e2e_test(api_events 300)
+# Deadlines of some tenths of a second need a machine to themselves.
+reeve_e2e_test(api_http 300 RUN_SERIAL ON)
+reeve_e2e_test(api_operations 300)
+reeve_e2e_test(api_auth 300)
+reeve_e2e_test(config_cli 300)

@@ -1,0 +1,219 @@
+// tests/integration/persistence/conformance_claim.hpp -- how runs start and
+// stay alive. Included once by the suite of each store.
+#include "conformance_fixture.hpp"
+
+#include <set>
+#include <thread>
+
+namespace conformance_claim {
+
+BEGIN_FIXTURE_SCOPE(fixture)
+
+SCENARIO("a claim starts a run") {
+  auto x = add();
+  auto running = start();
+  CHECK_EQ(running.id, x.id);
+  CHECK(running.status == job_status::processing);
+  CHECK_EQ(running.attempts, 1u);
+  CHECK_EQ(running.run, 1);
+  CHECK_GT(running.version, x.version);
+  CHECK(running.started_at.has_value());
+  CHECK_EQ(seen(running), seen(now(x)));
+  CHECK(get<claimed>(claim(1)).jobs.empty());
+}
+
+SCENARIO("jobs are claimed by priority, then by due time, then by age") {
+  const auto past = add().run_at - std::chrono::hours{1};
+  complete(start());
+  auto put = [&](int32_t priority, int minutes) {
+    auto x = new_job();
+    x.priority = priority;
+    x.run_at = past + std::chrono::minutes{minutes};
+    return add(x).id;
+  };
+  auto f = put(5, 0), c = put(0, 2), d = put(0, 2), b = put(0, 1),
+       a = put(-1, 9), e = put(2'147'483'646, 0);
+  std::vector<std::string> order;
+  for (const auto& x : get<claimed>(claim(4)).jobs)
+    order.push_back(x.id);
+  for (const auto& x : get<claimed>(claim(4)).jobs)
+    order.push_back(x.id);
+  CHECK_EQ(order, (std::vector{a, b, c, d, f, e}));
+}
+
+SCENARIO("a job is not claimed before it is due") {
+  auto x = new_job();
+  auto nothing = get<claimed>(claim(1));
+  CHECK(!nothing.next_due_in);
+  CHECK(!nothing.more);
+  const auto soon = add().created_at + std::chrono::hours{1};
+  complete(start());
+  x.run_at = soon;
+  add(x);
+  auto later = new_job();
+  later.priority = -9;
+  later.run_at = soon + std::chrono::hours{1};
+  add(later);
+  for (uint32_t limit : {0u, 5u}) {
+    auto none = get<claimed>(claim(limit));
+    CHECK(none.jobs.empty());
+    REQUIRE(none.next_due_in.has_value());
+    CHECK_LE(none.next_due_in->count(), 3'600'000);
+    CHECK_GT(none.next_due_in->count(), 3'500'000);
+    CHECK(!none.more);
+  }
+  auto farthest = new_job();
+  farthest.run_at = timestamp{std::chrono::microseconds{253402300799999999}};
+  CHECK(now(add(farthest)).run_at == farthest.run_at);
+  farthest.id = make_uuid();
+  farthest.run_at = timestamp::max();
+  CHECK_EQ(refused(farthest), "invalid_argument");
+}
+
+SCENARIO("a claim takes at most its limit and says whether more is due") {
+  for (int i = 0; i < 5; ++i)
+    add();
+  auto asked = get<claimed>(claim(0));
+  CHECK(asked.jobs.empty());
+  auto first = get<claimed>(claim(3));
+  CHECK_EQ(first.jobs.size(), 3u);
+  CHECK(first.more);
+  auto second = get<claimed>(claim(3));
+  CHECK_EQ(second.jobs.size(), 2u);
+  CHECK(!second.more);
+}
+
+SCENARIO("a batch may claim what it adds") {
+  auto answers = store->apply({{claim(5)}, {new_job()}, {new_job()}});
+  CHECK_EQ(std::get<claimed>(answers[0]).jobs.size(), 2u);
+}
+
+SCENARIO("a repeated claim finds what the first one took") {
+  for (int i = 0; i < 4; ++i)
+    add();
+  auto x = claim(2);
+  auto first = get<claimed>(x);
+  auto again = get<claimed>(x, true);
+  REQUIRE_EQ(again.jobs.size(), 2u);
+  for (size_t i = 0; i < 2; ++i)
+    CHECK_EQ(seen(again.jobs[i]), seen(first.jobs[i]));
+  // Nobody else's, and none of an earlier incarnation of the node.
+  x.owner.incarnation += 1;
+  CHECK_EQ(get<claimed>(x, true).jobs.size(), 2u);
+  CHECK_EQ(backend.number("SELECT count(*) FROM queue"), 0);
+}
+
+SCENARIO("two claimers share the work, and no job is run twice") {
+  constexpr size_t jobs = 600;
+  enqueue_batch_write batch;
+  for (size_t i = 0; i < jobs; ++i)
+    batch.jobs.push_back(new_job());
+  get<enqueued_batch>(batch);
+  std::vector<std::vector<std::string>> taken(2);
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < taken.size(); ++i)
+    threads.emplace_back([&, i, connection = backend.connect()] {
+      lease_owner owner{"claimer-" + std::to_string(i), 1};
+      for (int64_t token = 1, empty = 0; empty < 3; ++token) {
+        auto answers =
+          connection->apply({{claim_write{owner, 7, ms{30'000}, token}}});
+        auto& got = std::get<claimed>(answers.front()).jobs;
+        for (const auto& x : got)
+          taken[i].push_back(x.id);
+        empty = got.empty() ? empty + 1 : 0;
+      }
+    });
+  for (auto& x : threads)
+    x.join();
+  std::set<std::string> all;
+  for (const auto& ids : taken)
+    all.insert(ids.begin(), ids.end());
+  CHECK_EQ(taken[0].size() + taken[1].size(), jobs);
+  CHECK_EQ(all.size(), jobs);
+}
+
+SCENARIO("ten thousand waiting jobs are claimed and completed in batches") {
+  constexpr size_t jobs = 10'000;
+  for (size_t i = 0; i < jobs; i += 1'000) {
+    enqueue_batch_write batch;
+    for (size_t n = 0; n < 1'000; ++n)
+      batch.jobs.push_back(new_job());
+    get<enqueued_batch>(batch);
+  }
+  size_t done_jobs = 0;
+  for (auto got = get<claimed>(claim(500)); !got.jobs.empty();
+       got = get<claimed>(claim(500))) {
+    std::vector<write_entry> writes;
+    for (const auto& x : got.jobs)
+      writes.push_back(
+        {ending(x, run_outcome::completed, verdict::complete), false});
+    for (const auto& x : store->apply(writes))
+      done_jobs += std::holds_alternative<changed>(x);
+  }
+  CHECK_EQ(done_jobs, jobs);
+  auto stats = store->stats();
+  REQUIRE_EQ(stats.counts.size(), 1u);
+  CHECK_EQ(stats.counts[0].count, static_cast<int64_t>(jobs));
+}
+
+SCENARIO("progress is seen, and only that of the current run") {
+  add();
+  auto running = start();
+  auto x =
+    get<changed>(progress_write{running.seq, running.run, 40, "페이지 4"}).job;
+  CHECK_EQ(x.progress_percent, 40);
+  CHECK_EQ(x.progress_message, "페이지 4");
+  CHECK_GT(x.version, running.version);
+  CHECK_EQ(seen(x), seen(now(running)));
+  auto wild = get<changed>(progress_write{running.seq, running.run, 400,
+                                          std::string("a\0b\xff", 4)})
+                .job;
+  CHECK_EQ(wild.progress_percent, 100);
+  CHECK_EQ(wild.progress_message, "a\uFFFDb\uFFFD");
+  auto negative =
+    get<changed>(progress_write{running.seq, running.run, -1, ""}).job;
+  CHECK_EQ(negative.progress_percent, 0);
+  auto before = seen(now(running));
+  for (auto run : {running.run - 1, running.run + 1})
+    CHECK_EQ(refused(progress_write{running.seq, run, 1, "late"}),
+             "lease_lost");
+  CHECK_EQ(refused(progress_write{running.seq + 1, 1, 1, "nobody"}),
+           "lease_lost");
+  CHECK_EQ(seen(now(running)), before);
+  auto end = complete(running);
+  CHECK_EQ(end.progress_percent, 100);
+  CHECK_EQ(refused(progress_write{running.seq, running.run, 1, "late"}),
+           "lease_lost");
+}
+
+SCENARIO("a heartbeat renews the owner's leases and nobody else's") {
+  for (int i = 0; i < 3; ++i)
+    add();
+  auto first = start(), second = start(), foreign = start(other);
+  get<changed>(cancel_write{second.id});
+  auto leases = get<renewed>(heartbeat_write{me, ms{60'000}}).leases;
+  REQUIRE_EQ(leases.size(), 2u);
+  CHECK((leases[0] == held_lease{first.seq, first.run, false}));
+  CHECK((leases[1] == held_lease{second.seq, second.run, true}));
+  CHECK_EQ(get<renewed>(heartbeat_write{other}).leases.size(), 1u);
+  // A renewed lease of no time is an expired one: only its owner's go.
+  get<renewed>(heartbeat_write{other, ms{0}});
+  auto got = get<rescued>(rescue_write{me}).jobs;
+  REQUIRE_EQ(got.size(), 1u);
+  CHECK_EQ(got[0].id, foreign.id);
+  auto newer = me;
+  newer.incarnation += 1;
+  CHECK(get<renewed>(heartbeat_write{newer}).leases.empty());
+}
+
+SCENARIO("a heartbeat keeps a short lease from expiring") {
+  add();
+  auto running = start(other, ms{0});
+  get<renewed>(heartbeat_write{other, ms{60'000}});
+  CHECK(get<rescued>(rescue_write{me}).jobs.empty());
+  CHECK_EQ(state(running), "PROCESSING");
+}
+
+END_FIXTURE_SCOPE()
+
+} // namespace conformance_claim

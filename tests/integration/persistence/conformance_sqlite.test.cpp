@@ -1,0 +1,17 @@
+// tests/integration/persistence/conformance_sqlite.test.cpp -- the tests both
+// stores must pass, on SQLite.
+#define CAF_SUITE persistence.conformance_sqlite
+
+#include "sqlite_backend.hpp"
+
+#include "conformance_fixture.hpp"
+
+using namespace reeve;
+
+using fixture = conformance_fixture<sqlite_backend>;
+
+#include "conformance_claim.hpp"
+#include "conformance_enqueue.hpp"
+#include "conformance_reads.hpp"
+#include "conformance_requests.hpp"
+#include "conformance_settle.hpp"

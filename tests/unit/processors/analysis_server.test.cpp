@@ -1,0 +1,267 @@
+// tests/unit/processors/analysis_server.test.cpp -- what each fault of the
+// service counts as, over real sockets.
+#define CAF_SUITE processors.analysis_server
+
+#include "processors/ai/analysis_server.hpp"
+#include "processors/text/plain_text.hpp"
+#include "tests/unit/processors/fake_server.hpp"
+
+#include <caf/test/bdd_dsl.hpp>
+
+#include <chrono>
+#include <memory>
+#include <thread>
+
+using namespace reeve;
+using namespace std::literals;
+
+namespace {
+
+using answer = std::variant<analysis, provider_failure>;
+using clock_type = std::chrono::steady_clock;
+
+struct fixture {
+  // One server for all tests: starting Python takes longer than they do.
+  static test::fake_server& server() {
+    static test::fake_server instance;
+    return instance;
+  }
+
+  fixture() {
+    options.url = server().url();
+    options.connect_timeout = 5s;
+    options.total_timeout = 20s;
+  }
+
+  answer ask(std::string text, std::stop_token stop = {}) {
+    scrap x;
+    x.content = std::move(text);
+    return analysis_server{options}.analyze(x, std::move(stop));
+  }
+
+  provider_failure fail(const std::string& text, std::stop_token stop = {}) {
+    auto got = ask(text, std::move(stop));
+    auto* err = std::get_if<provider_failure>(&got);
+    if (err == nullptr)
+      CAF_FAIL("an analysis instead of a failure for " << text);
+    return *err;
+  }
+
+  // The message names the service and is one sentence in one line.
+  provider_failure expect_fault(const std::string& mode, run_outcome kind,
+                                std::string_view part) {
+    MESSAGE("mode: " << mode);
+    auto err = fail("!fault " + mode + "\nThe secret words of a scrap.");
+    CHECK_EQ(std::string{to_string(err.kind)}, std::string{to_string(kind)});
+    check_message(err.message, server().authority());
+    if (err.message.find(part) == std::string::npos)
+      CAF_FAIL("expected '" << std::string{part} << "' in: " << err.message);
+    return err;
+  }
+
+  void check_message(const std::string& message, const std::string& name) {
+    MESSAGE("message: " << message);
+    CHECK_NE(message.find("analysis server " + name), std::string::npos);
+    CHECK_EQ(message.find('\n'), std::string::npos);
+    CHECK_EQ(message.find("secret"), std::string::npos);
+    CHECK_LE(text::code_points(message), 500u);
+  }
+
+  analysis_server_options options;
+};
+
+} // namespace
+
+CAF_TEST_FIXTURE_SCOPE(analysis_server_tests, fixture)
+
+// -- nobody there -------------------------------------------------------------
+
+CAF_TEST(a refused connection is an outage) {
+  auto name = "127.0.0.1:" + std::to_string(test::refusing_port());
+  options.url = "http://user:secret@" + name + "/base/?key=secret";
+  options.api_key = "secret";
+  auto err = fail("A text.");
+  CHECK(err.kind == run_outcome::provider_down);
+  check_message(err.message, name);
+}
+
+CAF_TEST(an unknown host is an outage) {
+  options.url = "http://no-such-host.invalid";
+  auto err = fail("A text.");
+  CHECK(err.kind == run_outcome::provider_down);
+  check_message(err.message, "no-such-host.invalid:80");
+}
+
+CAF_TEST(an unusable URL or key is for the operator to mend) {
+  options.url = "ftp://127.0.0.1:1/secret";
+  auto err = fail("A text.");
+  CHECK(err.kind == run_outcome::provider_down);
+  check_message(err.message, "127.0.0.1:1");
+  options.url = server().url();
+  options.api_key = "secret\r\nX-Forged: 1";
+  err = fail("A text.");
+  CHECK(err.kind == run_outcome::provider_down);
+  check_message(err.message, server().authority());
+}
+
+// -- connections --------------------------------------------------------------
+
+CAF_TEST(a broken connection is an outage) {
+  for (auto mode : {"cut", "cut_head", "reset", "garbage"})
+    expect_fault(mode, run_outcome::provider_down, "cut off");
+}
+
+CAF_TEST(silence is an outage after the timeout) {
+  options.total_timeout = 300ms;
+  auto start = clock_type::now();
+  expect_fault("hang", run_outcome::provider_down, "in time");
+  CHECK_GE(clock_type::now() - start, 300ms);
+  // Bytes that trickle in do not extend it.
+  expect_fault("slow", run_outcome::provider_down, "in time");
+}
+
+CAF_TEST(a slow answer in time is an answer) {
+  auto got = ask("!fault slow;interval=0.001\nA text.");
+  CHECK(std::holds_alternative<analysis>(got));
+}
+
+CAF_TEST(a stop ends the wait) {
+  std::stop_source source;
+  std::jthread stopper{[&source] {
+    // Not before the request is there.
+    auto is_waiting = [] {
+      auto calls = server().calls();
+      return !calls.empty() && calls.back()["mode"] == "hang"
+        && calls.back()["ended"].is_null();
+    };
+    while (!is_waiting())
+      std::this_thread::yield();
+    source.request_stop();
+  }};
+  auto err = fail("!fault hang\nA text to be stopped.", source.get_token());
+  CHECK(err.kind == run_outcome::cancelled);
+  check_message(err.message, server().authority());
+}
+
+CAF_TEST(a stop before the start sends nothing) {
+  std::stop_source source;
+  source.request_stop();
+  auto before = server().calls().size();
+  CHECK(fail("A text.", source.get_token()).kind == run_outcome::cancelled);
+  CHECK_EQ(server().calls().size(), before);
+}
+
+// -- statuses -----------------------------------------------------------------
+
+CAF_TEST(overload and server errors are outages) {
+  for (auto status : {500, 501, 502, 503, 504, 529, 599, 408, 425}) {
+    auto http = "HTTP " + std::to_string(status);
+    auto err = expect_fault("http:" + std::to_string(status),
+                            run_outcome::provider_down, http);
+    CHECK(!err.delay);
+  }
+  auto err = expect_fault("http:503;retry-after=17", run_outcome::provider_down,
+                          "HTTP 503");
+  CHECK(err.delay == 17s);
+}
+
+CAF_TEST(too many requests are throttled) {
+  auto err =
+    expect_fault("http429;retry-after=42", run_outcome::throttled, "HTTP 429");
+  CHECK(err.delay == 42s);
+  err = expect_fault("http:429", run_outcome::throttled, "HTTP 429");
+  CHECK(!err.delay);
+  err = expect_fault("http429;retry-after=soon", run_outcome::throttled,
+                     "HTTP 429");
+  CHECK(!err.delay);
+}
+
+CAF_TEST(refused credentials spend no attempt) {
+  options.api_key = "secret";
+  for (auto status : {"401", "403"}) {
+    auto err = expect_fault("http:"s + status, run_outcome::provider_down,
+                            "refused our credentials (HTTP "s + status);
+    CHECK(!err.delay);
+  }
+}
+
+CAF_TEST(other client errors are permanent and explained) {
+  for (auto status : {400, 404, 405, 409, 410, 413, 415, 418, 422, 451}) {
+    auto text = std::to_string(status);
+    expect_fault("http:" + text, run_outcome::failed_permanently,
+                 "status " + text + " on command");
+  }
+}
+
+CAF_TEST(an explanation is cut and cannot forge lines) {
+  auto mode = "http:400;detail=" + std::string(300, 'x');
+  auto err = fail("!fault " + mode + "\nA text.");
+  CHECK_NE(err.message.find(": " + std::string(200, 'x') + "..."),
+           std::string::npos);
+  CHECK_EQ(err.message.find(std::string(201, 'x')), std::string::npos);
+  err = fail("!fault http:400;detail=a%0Ab%E2%80%A8c%07d\nA text.");
+  CHECK_EQ(err.message.substr(err.message.size() - 7), "a b c d");
+}
+
+CAF_TEST(an explanation that quotes the text is left out) {
+  auto err = expect_fault("http:422;detail=@text",
+                          run_outcome::failed_permanently, "is left out");
+  CHECK_EQ(err.message.find("words"), std::string::npos);
+}
+
+CAF_TEST(redirects are not followed) {
+  auto err =
+    expect_fault("redirect", run_outcome::failed_permanently, "redirects");
+  CHECK_NE(err.message.find("HTTP 302"), std::string::npos);
+  expect_fault("http:304", run_outcome::failed_permanently, "HTTP 304");
+}
+
+// -- answers ------------------------------------------------------------------
+
+CAF_TEST(answers of the wrong form may be better next time) {
+  expect_fault("not_json", run_outcome::failed, "JSON");
+  expect_fault("wrong_shape", run_outcome::failed, "`summary`");
+  expect_fault("empty_summary", run_outcome::failed, "empty `summary`");
+  expect_fault("http:204", run_outcome::failed, "JSON");
+  expect_fault("http:200", run_outcome::failed, "`summary`");
+  expect_fault("http:999", run_outcome::failed, "HTTP 999");
+}
+
+CAF_TEST(an answer has a size limit) {
+  options.max_response_bytes = 100'000;
+  expect_fault("huge;bytes=100001", run_outcome::failed, "too large");
+  auto got = ask("!fault huge;bytes=99000\nA text.");
+  CHECK(std::holds_alternative<analysis>(got));
+}
+
+CAF_TEST(a good answer is an analysis) {
+  options.url += "///";
+  options.api_key = "k-123";
+  scrap x;
+  x.content = "Cork is bark. It grows back.";
+  x.title = "\ucf54\ub974\ud06c";
+  x.url = "https://example.org/";
+  auto got = analysis_server{options}.analyze(x, {});
+  auto* result = std::get_if<analysis>(&got);
+  REQUIRE(result != nullptr);
+  CHECK_EQ(result->summary, "Cork is bark.");
+  CHECK_EQ(result->tags, (std::vector<std::string>{"Cork", "is", "bark"}));
+  CHECK_EQ(result->embedding.size(), 16u);
+  CHECK_EQ(result->model, "fake-1");
+  auto call = server().calls().back();
+  CHECK_EQ(call["authorization"].get<std::string>(), "Bearer k-123");
+  CHECK_EQ(call["title"].get<std::string>(), *x.title);
+}
+
+CAF_TEST(no key means no header) {
+  CHECK(std::holds_alternative<analysis>(ask("A text.")));
+  auto call = server().calls().back();
+  CHECK(call["authorization"].is_null());
+  CHECK(call["title"].is_null());
+}
+
+CAF_TEST(ill formed text is sent repaired) {
+  CHECK(std::holds_alternative<analysis>(ask("bad \xFF byte")));
+}
+
+CAF_TEST_FIXTURE_SCOPE_END()
