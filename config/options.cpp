@@ -23,6 +23,9 @@ namespace {
 
 constexpr std::string_view variable_prefix = "REEVE_";
 
+/// The last key of every file, to see that its groups were closed.
+constexpr const char* end_marker = "end-of-file";
+
 /// Read by scripts and clients, never by the node.
 constexpr std::string_view foreign_variables[] = {
   "REEVE_PREFIX", "REEVE_URL", "REEVE_API_KEY", "REEVE_CONFIG_FILE"};
@@ -259,14 +262,18 @@ std::vector<std::string> options::file_arguments(
   std::ifstream in{path};
   if (!in || std::filesystem::is_directory(path))
     throw bad_option("cannot read the configuration file '" + path + "'");
-  std::stringstream text{with_groups(in)};
+  std::stringstream text{with_groups(in) + end_marker + " = 1\n"};
   auto parsed = parse_config(text);
   if (!parsed)
     throw bad_option(path + ": " + to_string(parsed.error())
                      + " (write one key = value a line; durations carry a "
                        "unit like 30s, texts stand in double quotes)");
+  // CAF drops a group that the file does not close, and all that is in it.
+  if (!parsed->contains(end_marker))
+    throw bad_option(path + ": a group is not closed with '}'");
   std::map<std::string, caf::config_value> entries;
   flatten(*parsed, "", entries);
+  entries.erase(end_marker);
   for (const auto& [key, value] : entries) {
     const auto* span = caf::get_if<caf::timespan>(&value);
     auto spelled = span != nullptr ? rendered(*span) : to_string(value);

@@ -26,6 +26,20 @@ constexpr std::pair<const char*, const char*> defaults[] = {
 
 using options = std::map<std::string, std::string>;
 
+// libpq looks at it when it connects, as if that could be tried again.
+void check_ports(const options& all) {
+  const auto i = all.find("port");
+  if (i == all.end())
+    return;
+  std::istringstream list{i->second};
+  for (std::string port; std::getline(list, port, ',');)
+    if (port.size() > 5
+        || port.find_first_not_of("0123456789") != std::string::npos
+        || (!port.empty() && (std::stoi(port) < 1 || std::stoi(port) > 65535)))
+      throw bad_database_url(
+        "the port in the URL must be a number from 1 to 65535");
+}
+
 options parsed(const std::string& url) {
   // libpq's own message is not shown: it quotes parts of the URL, and those
   // may be of the password.
@@ -44,20 +58,6 @@ options parsed(const std::string& url) {
       result[x->keyword] = x->val;
   check_ports(result);
   return result;
-}
-
-// libpq looks at it when it connects, as if that could be tried again.
-void check_ports(const options& all) {
-  const auto i = all.find("port");
-  if (i == all.end())
-    return;
-  std::istringstream list{i->second};
-  for (std::string port; std::getline(list, port, ',');)
-    if (port.size() > 5
-        || port.find_first_not_of("0123456789") != std::string::npos
-        || (!port.empty() && (std::stoi(port) < 1 || std::stoi(port) > 65535)))
-      throw bad_database_url(
-        "database.url: the port must be a number from 1 to 65535");
 }
 
 std::string conninfo_of(options all) {

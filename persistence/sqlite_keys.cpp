@@ -14,12 +14,12 @@ constexpr const char* add_sql = R"(
   INSERT INTO api_keys (id, name, role, user_id, digest, created_at)
   VALUES (?, ?, ?, ?, ?, ?))";
 
-constexpr const char* find_sql
-  = "SELECT" REEVE_KEY_COLUMNS
-    "FROM api_keys WHERE digest = ? AND revoked_at IS NULL";
+constexpr const char* find_sql =
+  "SELECT" REEVE_KEY_COLUMNS
+  "FROM api_keys WHERE digest = ? AND revoked_at IS NULL";
 
-constexpr const char* list_sql
-  = "SELECT" REEVE_KEY_COLUMNS "FROM api_keys ORDER BY seq";
+constexpr const char* list_sql =
+  "SELECT" REEVE_KEY_COLUMNS "FROM api_keys ORDER BY seq";
 
 constexpr const char* revoke_sql = R"(
   UPDATE api_keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL)";

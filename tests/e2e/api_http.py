@@ -1,82 +1,11 @@
 # tests/e2e/api_http.py -- HTTP/1.1 byte by byte, from friends and from others.
 import json
-import re
 import socket
 import time
 import unittest
 
-from harness import Node, NodeTest, both_stores, time_in
-
-HOST = b"Host: localhost\r\n"
-GET = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
-
-
-def read_answers(client: socket.socket, count: int | None = None,
-                 methods: list[str] | None = None) -> list[tuple]:
-    """(status, headers, body) of `count` answers, or all until the end."""
-    data, answers = b"", []
-    while count is None or len(answers) < count:
-        head, mark, rest = data.partition(b"\r\n\r\n")
-        if mark:
-            lines = head.decode().split("\r\n")
-            headers = {}
-            for line in lines[1:]:
-                name, _, value = line.partition(": ")
-                headers[name.lower()] = value
-            status = int(re.fullmatch(r"HTTP/1\.1 (\d{3}) .+",
-                                      lines[0]).group(1))
-            method = (methods or [])[len(answers):len(answers) + 1]
-            bare = method == ["HEAD"] or status in (204, 304)
-            length = 0 if bare else int(headers["content-length"])
-            if len(rest) >= length:
-                answers.append((status, headers, rest[:length]))
-                data = rest[length:]
-                continue
-        try:
-            chunk = client.recv(65536)
-        except ConnectionResetError:
-            chunk = b""
-        if not chunk:
-            break
-        data += chunk
-    if data:
-        raise AssertionError(f"bytes that belong to no answer: {data[:200]}")
-    return answers
-
-
-def is_closed(client: socket.socket) -> bool:
-    try:
-        return client.recv(1) == b""
-    except ConnectionResetError:
-        return True
-
-
-def post(body: bytes, path: bytes = b"/api/jobs",
-         extra: bytes = b"") -> bytes:
-    return (b"POST " + path + b" HTTP/1.1\r\n" + HOST
-            + b"Content-Type: application/json\r\n" + extra
-            + b"Content-Length: %d\r\n\r\n" % len(body) + body)
-
-
-def canary(target: str) -> bytes:
-    return post(json.dumps({"type": "CARD_ANALYSIS", "target_id": target,
-                            "run_at": time_in(3600)}).encode())
-
-
-class Http(NodeTest):
-    def send(self, data: bytes, node: Node | None = None,
-             count: int | None = None, methods=None) -> list[tuple]:
-        with (node or self.node).connect() as client:
-            client.sendall(data)
-            if count is None:
-                client.shutdown(socket.SHUT_WR)
-            return read_answers(client, count, methods)
-
-    def statuses(self, data: bytes, **kwargs) -> list[int]:
-        return [answer[0] for answer in self.send(data, **kwargs)]
-
-    def canaries(self) -> int:
-        return len(self.node.get("/api/jobs?target_id=canary").json["jobs"])
+from harness import both_stores, time_in
+from raw_http import GET, HOST, Http, canary, is_closed, post, read_answers
 
 
 class Connections(Http):
@@ -408,93 +337,6 @@ class Crowd(Http):
         deadline = time.monotonic() + 5
         while (answers := self.statuses(GET)) != [200]:
             self.assertLess(time.monotonic(), deadline, answers)
-
-
-class Browsers(Http):
-    """What web pages of other origins can and cannot do."""
-
-    options = {"http.allowed-origins": '["https://app.example"]',
-               "http.allowed-hosts": '["jobs.example"]'}
-
-    def ask(self, method="GET", host="localhost", origin=None, **headers):
-        headers["Host"] = host
-        if origin:
-            headers["Origin"] = origin
-        body = ('{"type":"CARD_ANALYSIS","target_id":"canary"}'
-                if method == "POST" else None)
-        return self.node.request(method, "/api/jobs", body, headers)
-
-    def test_known_hosts(self):
-        port = self.node.port
-        for host in ("localhost", f"localhost:{port}", f"127.0.0.1:{port}",
-                     "LOCALHOST", "jobs.example", "jobs.example:443",
-                     f"[::1]:{port}"):
-            self.assertEqual(self.ask(host=host).status, 200, host)
-
-    def test_other_hosts(self):
-        before = self.canaries()
-        for host in ("evil.example", "localhost.evil.example", "127.0.0.2",
-                     "jobs.example.evil", "[::2]", "localhost.", "0.0.0.0",
-                     "127.1", "localhost@evil.example"):
-            with self.subTest(host):
-                answer = self.ask("POST", host=host)
-                self.assert_problem(answer, 421 if "@" not in host else
-                                    answer.status)
-                self.assertIn(answer.status, (400, 421))
-        answers = self.send(b"GET http://evil.test/healthz HTTP/1.1\r\n"
-                            + HOST + b"\r\n")
-        self.assertEqual(answers[0][0], 421)
-        self.assertEqual(self.canaries(), before)
-
-    def test_foreign_origins_change_nothing(self):
-        before = self.canaries()
-        for origin in ("https://evil.example", "null", "http://app.example",
-                       "https://app.example.evil", "https://app.example:8443",
-                       "http://localhost:1", "file://"):
-            with self.subTest(origin):
-                answer = self.ask("POST", origin=origin)
-                self.assert_problem(answer, 403)
-                self.assertIsNone(
-                    answer.headers["Access-Control-Allow-Origin"])
-                answer = self.ask(origin=origin)
-                self.assertEqual(answer.status, 200)
-                self.assertIsNone(
-                    answer.headers["Access-Control-Allow-Origin"])
-        self.assertEqual(self.canaries(), before)
-
-    def test_allowed_origin(self):
-        for answer in (self.ask("POST", origin="https://app.example"),
-                       self.ask("PUT", origin="https://app.example"),
-                       self.ask(origin="https://app.example")):
-            self.assertEqual(answer.headers["Access-Control-Allow-Origin"],
-                             "https://app.example")
-            self.assertEqual(answer.headers["Vary"], "Origin")
-            self.assertIn("ETag",
-                          answer.headers["Access-Control-Expose-Headers"])
-        self.assertEqual(self.ask().headers["Vary"], "Origin")
-
-    def test_same_origin(self):
-        host = f"127.0.0.1:{self.node.port}"
-        answer = self.ask("POST", host=host, origin="http://" + host)
-        self.assertEqual(answer.status, 202, answer)
-        self.node.wait_for_job(answer.json["id"])
-
-    def test_preflight(self):
-        answer = self.ask("OPTIONS", origin="https://app.example", **{
-            "Access-Control-Request-Method": "POST",
-            "Access-Control-Request-Headers": "content-type"})
-        self.assertEqual(answer.status, 204, answer)
-        self.assertEqual(answer.headers["Access-Control-Allow-Origin"],
-                         "https://app.example")
-        self.assertIn("POST", answer.headers["Access-Control-Allow-Methods"])
-        for name in ("Content-Type", "Authorization", "Last-Event-ID",
-                     "Idempotency-Key"):
-            self.assertIn(name,
-                          answer.headers["Access-Control-Allow-Headers"])
-        answer = self.ask("OPTIONS", origin="https://evil.example", **{
-            "Access-Control-Request-Method": "POST"})
-        for name in answer.headers:
-            self.assertFalse(name.lower().startswith("access-control"), name)
 
 
 @both_stores

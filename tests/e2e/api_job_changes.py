@@ -40,8 +40,9 @@ class Look(NodeTest):
                 self.assertEqual(head.headers[name], get.headers[name], name)
 
     def test_what_is_not_there(self):
-        for bad in (NO_ID, "x", "1", "%00", "..%2f..%2fetc", "'", "%F0%9F%98%80",
-                    NO_ID.upper(), NO_ID + "0", "{" + NO_ID + "}", "x" * 300):
+        for bad in (NO_ID, "x", "1", "%00", "..%2f..%2fetc", "'",
+                    "%F0%9F%98%80", NO_ID.upper(), NO_ID + "0",
+                    "{" + NO_ID + "}", "x" * 300):
             for method, path in (
                     ("GET", "/api/jobs/{}"), ("GET", "/api/jobs/{}?wait=5"),
                     ("GET", "/api/jobs/{}/attempts"),

@@ -2,6 +2,7 @@
 #
 # The binary is $REEVE_BIN, else build/debug/reeve. Tests run against both
 # stores; REEVE_TEST_STORES=sqlite (or postgresql) picks one.
+import atexit
 import datetime
 import http.client
 import json
@@ -15,10 +16,11 @@ import sys
 import tempfile
 import time
 import unittest
-from collections import namedtuple
 from pathlib import Path
 from urllib.parse import quote
 
+from event_stream import Event, EventStream
+from fake_analysis import FakeAnalysis
 from postgres import Postgres, free_port
 from process import Process, Timeout, remaining
 
@@ -34,9 +36,6 @@ FINAL = frozenset({"COMPLETED", "FAILED", "CANCELLED"})
 # As RFC 9110 has them; Python's table is older.
 REASONS = {**http.client.responses, 413: "Content Too Large",
            414: "URI Too Long", 422: "Unprocessable Content"}
-
-Event = namedtuple("Event", "event id data retry")
-
 
 def clean_environment(extra: dict | None = None) -> dict:
     """This process's environment without settings of a node."""
@@ -67,7 +66,7 @@ def time_in(seconds: float) -> str:
     """A time from now, as the API spells it."""
     now = datetime.datetime.now(datetime.timezone.utc)
     then = now + datetime.timedelta(seconds=seconds)
-    return then.strftime("%Y-%m-%dT%H:%M:%S.") + f"{then.microsecond // 1000:03}Z"
+    return f"{then:%Y-%m-%dT%H:%M:%S}.{then.microsecond // 1000:03}Z"
 
 
 def read_article(language: str) -> str:
@@ -88,66 +87,6 @@ class Response:
 
     def __repr__(self):
         return f"{self.status} {self.body[:500]!r}"
-
-
-class EventStream:
-    """Server-sent events, one at a time; comments are counted only."""
-
-    def __init__(self, connection: http.client.HTTPConnection, path: str,
-                 headers: dict, timeout: float):
-        self.timeout = timeout
-        self.comments = 0
-        connection.connect()
-        self._socket = connection.sock
-        connection.request("GET", path, headers=headers)
-        self._response = connection.getresponse()
-        self.headers = self._response.headers
-        if self._response.status != 200:
-            raise AssertionError(f"{path} answers {self._response.status}: "
-                                 f"{self._response.read()!r}")
-
-    def next(self, timeout: float | None = None) -> Event | None:
-        """The next event; None once the node has ended the stream."""
-        deadline = time.monotonic() + (timeout or self.timeout)
-        fields: dict[str, list[str]] = {}
-        while True:
-            self._socket.settimeout(remaining(deadline))
-            try:
-                raw = self._response.readline()
-            except TimeoutError as err:
-                raise Timeout("no event in time") from err
-            if not raw:
-                return None
-            line = raw.decode("utf-8").rstrip("\r\n")
-            if line.startswith(":"):
-                self.comments += 1
-            elif line:
-                name, _, value = line.partition(":")
-                fields.setdefault(name, []).append(value.removeprefix(" "))
-            elif fields:
-                return self._event(fields)
-
-    @staticmethod
-    def _event(fields: dict[str, list[str]]) -> Event:
-        def last(name):
-            return fields.get(name, [None])[-1]
-        data = "\n".join(fields["data"]) if "data" in fields else None
-        return Event(last("event"), last("id"),
-                     None if data is None else json.loads(data),
-                     last("retry"))
-
-    def __iter__(self):
-        while (event := self.next()) is not None:
-            yield event
-
-    def close(self):
-        self._response.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
 
 
 class Database:
@@ -191,6 +130,7 @@ class Node:
         self.port = 0
         self._process: Process | None = None
         self._old_log = ""
+        atexit.register(self.close)
         if start:
             try:
                 self.start()
@@ -257,6 +197,7 @@ class Node:
         if self.running:
             self.kill9()
         shutil.rmtree(self.folder, ignore_errors=True)
+        atexit.unregister(self.close)
 
     def __enter__(self):
         return self
@@ -360,50 +301,6 @@ class Node:
                     raise Timeout(f"the job is still {job}")
                 answer = self.get(f"/api/jobs/{job_id}?wait=2",
                                   {"If-None-Match": etag})
-
-
-class FakeAnalysis:
-    """tests/fakes/analysis_server.py; its modes are described there."""
-
-    def __init__(self, delay: float = 0.0):
-        program = ROOT / "tests/fakes/analysis_server.py"
-        self._process = Process([sys.executable, str(program), "--delay",
-                                 str(delay)], stdin=subprocess.DEVNULL)
-        line = self._process.wait_for_line("listening on http://")
-        self.url = line.split()[-1]
-
-    @property
-    def options(self) -> dict:
-        """Settings of a node that uses it."""
-        return {"analysis.provider": "analysis-server",
-                "analysis.url": self.url}
-
-    def _ask(self, method: str, path: str, body=None):
-        client = http.client.HTTPConnection(self.url.split("//")[1],
-                                            timeout=30)
-        try:
-            client.request(method, path, json.dumps(body))
-            answer = client.getresponse()
-            result = json.loads(answer.read())
-            if answer.status != 200:
-                raise AssertionError(f"{path}: {result}")
-            return result
-        finally:
-            client.close()
-
-    def mode(self, mode: str, times: int | None = None):
-        self._ask("POST", "/_mode", {"mode": mode} if times is None else
-                  {"mode": mode, "times": times})
-
-    def calls(self) -> list[dict]:
-        return self._ask("GET", "/_calls")["calls"]
-
-    def reset(self):
-        self._ask("POST", "/_reset")
-
-    def close(self):
-        if self._process.running:
-            self._process.kill()
 
 
 class NodeTest(unittest.TestCase):

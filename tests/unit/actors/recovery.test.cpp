@@ -113,6 +113,7 @@ SCENARIO("whoever asks during a sweep gets that sweep's answer") {
   script->answers.push_back(batch_of({test::make_job(2)}, false));
   inject((sweep_atom), from(self).to(uut).with(sweep_atom_v));
   inject((sweep_atom), from(self).to(uut).with(sweep_atom_v));
+  settle();
   CHECK_EQ(status().state, "idle");
   CHECK_EQ(script->asked.size(), 2u);
   expect((uint32_t), from(uut).to(self).with(2u));

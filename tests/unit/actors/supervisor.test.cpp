@@ -135,9 +135,7 @@ SCENARIO("only one claim is under way, and what came meanwhile is not lost") {
   enqueue_due({2});
   enqueue_due({3});
   REQUIRE_EQ(node->held_claims.size(), 1u);
-  node->hold_claims = false;
-  node->held_claims[0].deliver(claimed{});
-  settle();
+  answer_claim({});
   CHECK_EQ(node->runs.size(), 2u);
 }
 
@@ -167,8 +165,7 @@ SCENARIO("a node with too many unsettled ends claims nothing more") {
   report(1, outcome::completed({}));
   report(2, outcome::completed({}));
   CHECK_EQ(node->runs.size(), 2u);
-  node->held_settles[0].deliver(changed{test::make_claimed(1)});
-  settle();
+  answer_settle(test::make_claimed(1));
   CHECK_EQ(node->runs.size(), 3u);
 }
 

@@ -91,8 +91,7 @@ SCENARIO("the node waits for the commit of the last end") {
   report(1, outcome::completed({}));
   CHECK(drained->is_open());
   CHECK(!has_ended());
-  node->held_settles[0].deliver(changed{test::make_claimed(1)});
-  settle();
+  answer_settle(test::make_claimed(1));
   CHECK(ended_well());
 }
 
@@ -154,8 +153,7 @@ SCENARIO("what a claim under way brings is given back") {
   CHECK(drained->is_open());
   claimed answer;
   answer.jobs = {test::make_claimed(1)};
-  node->held_claims[0].deliver(answer);
-  settle();
+  answer_claim(answer);
   CHECK(node->runs.empty());
   CHECK(only_settle().decision == verdict::retry_unspent);
   REQUIRE(drained->value.has_value());

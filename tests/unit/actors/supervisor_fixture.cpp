@@ -35,7 +35,7 @@ auto status_of(Self* self, const mock_node_ptr& node, const std::string& name) {
     std::make_shared<std::vector<caf::typed_response_promise<actor_report>>>();
   return [=](status_atom) -> caf::result<actor_report> {
     auto promise = self->template make_response_promise<actor_report>();
-    if (node->silent.count(name) > 0) {
+    if (node->silent.contains(name)) {
       open->push_back(promise);
     } else {
       actor_report result;
@@ -134,7 +134,10 @@ db_actor::behavior_type mock_db(db_actor::pointer self, mock_node_ptr node) {
       return result;
     },
     [](const rescue_write&) { return rescued{}; },
-    [](flush_atom) {},
+    [node](flush_atom) {
+      if (auto f = std::exchange(node->on_flush, {}))
+        f();
+    },
     [](reconnect_atom) {},
   };
 }
@@ -266,9 +269,11 @@ child_factories supervisor_fixture::factories() {
   result.job = [this](const run_owner_actor&, const reader_actor&) {
     // The first slot without a living actor is the one that asks.
     auto index = 1;
-    while (node->actors.count("job-" + std::to_string(index)) > 0)
+    auto name_of = [](int i) { return "job-" + std::to_string(i); };
+    while (node->actors.contains(name_of(index))
+           || node->parked.contains(name_of(index)))
       ++index;
-    auto name = "job-" + std::to_string(index);
+    auto name = name_of(index);
     return enroll(adopt(sys.spawn(mock_job, node, name)), node, name);
   };
   if (with_gateway)
@@ -296,6 +301,28 @@ void supervisor_fixture::enqueue_due(std::initializer_list<int64_t> seqs) {
 
 void supervisor_fixture::commit(std::vector<job> jobs) {
   caf::anon_send(uut, committed_changes{std::move(jobs)});
+  settle();
+}
+
+// A promise is only to be delivered by its own actor, while that one runs.
+void supervisor_fixture::answer_claim(claimed x) {
+  CAF_REQUIRE(!node->held_claims.empty());
+  node->hold_claims = false;
+  node->on_flush = [node = node.get(), x] {
+    node->held_claims.front().deliver(x);
+    node->held_claims.pop_front();
+  };
+  caf::anon_send(caf::actor_cast<db_actor>(node->actors["db"]), flush_atom_v);
+  settle();
+}
+
+void supervisor_fixture::answer_settle(job now) {
+  CAF_REQUIRE(!node->held_settles.empty());
+  node->on_flush = [node = node.get(), now] {
+    node->held_settles.front().deliver(changed{now});
+    node->held_settles.pop_front();
+  };
+  caf::anon_send(caf::actor_cast<db_actor>(node->actors["db"]), flush_atom_v);
   settle();
 }
 

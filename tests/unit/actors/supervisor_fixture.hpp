@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,8 +34,10 @@ struct mock_node {
   /// Keeps claims or settlements open until the test answers them.
   bool hold_claims = false;
   bool hold_settles = false;
-  std::vector<caf::typed_response_promise<claimed>> held_claims;
-  std::vector<caf::typed_response_promise<changed>> held_settles;
+  std::deque<caf::typed_response_promise<claimed>> held_claims;
+  std::deque<caf::typed_response_promise<changed>> held_settles;
+  /// Slots that are not started again: a new actor is not one of them.
+  std::set<std::string> parked;
   /// What a renewal says this node holds; empty: all that was ever assigned.
   std::optional<std::vector<held_lease>> leases;
   /// Names of children whose factory finds no database.
@@ -42,6 +45,8 @@ struct mock_node {
   /// Names of children that do not answer `status`.
   std::map<std::string, bool> silent;
   caf::expected<uint16_t> port{uint16_t{8080}};
+  /// What the db actor does when it is told to flush.
+  std::function<void()> on_flush;
 
   // -- what happened ----------------------------------------------------------
 
@@ -84,6 +89,12 @@ public:
 
   /// What the db actor sends after a commit.
   void commit(std::vector<job> jobs);
+
+  /// Answers the oldest claim that is held, and holds no more.
+  void answer_claim(claimed x);
+
+  /// Answers the oldest settlement that is held.
+  void answer_settle(job now);
 
   void report(int64_t seq, outcome result, int64_t run = 1);
 

@@ -80,6 +80,7 @@ SCENARIO("a slot that dies too often is degraded, its siblings go on") {
   enqueue_due({1, 2});
   REQUIRE_EQ(node->runs.size(), 1u);
   CHECK_EQ(node->runs[0].first, "job-2");
+  node->parked.insert("job-1");
   AND("when no slot is left the node ends") {
     exhaust("job-2");
     settle();
@@ -117,9 +118,7 @@ SCENARIO("a job that is claimed for a slot that died is given back") {
   kill_child("job-1");
   claimed answer;
   answer.jobs = {test::make_claimed(1)};
-  node->hold_claims = false;
-  node->held_claims[0].deliver(answer);
-  settle();
+  answer_claim(answer);
   CHECK(node->runs.empty());
   CHECK(only_settle().decision == verdict::retry_unspent);
 }

@@ -222,8 +222,10 @@ SCENARIO("a file that is missing or broken is refused by its name") {
     CHECK(contains(file_complaint(text), "reeve.conf"));
 }
 
-SCENARIO("a group that is not closed loses nothing") {
-  CHECK_EQ(load_file("http {\n  port = 4711\n")->http.port, 4711u);
+SCENARIO("a group that is not closed is refused, not dropped") {
+  for (std::string text : {"http {\n  port = 80\n", "http {", "a {\n b {\n }\n",
+                           "http.port = 80\nauth {\n  mode = \"api-key\""})
+    CHECK(contains(file_complaint(text), "not closed"));
 }
 
 SCENARIO("values out of range are refused") {
