@@ -260,6 +260,10 @@ private:
       long status = 0;
       curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
       response_.status = static_cast<int>(status);
+      // libcurl takes an end inside the head for the end of an empty body.
+      if (in_head_)
+        return client_failure{client_error::cut_off,
+                              endpoint_ + ": the answer's head is incomplete"};
       return std::move(response_);
     }
     return failure(CURLE_FAILED_INIT);

@@ -58,6 +58,7 @@ struct connection::state {
   std::optional<body_reader> body;
   std::optional<http_request> request;
   bool is_head = false;
+  bool refused = false;
   bool is_http_10 = false;
   bool keep_alive = true;
   bool draining = false;
@@ -125,6 +126,7 @@ void connection::state::complete() {
 
 void connection::state::refuse(const refusal& why) {
   keep_alive = false;
+  refused = true;
   send(problem(why.status, why.code, why.detail));
 }
 
@@ -267,6 +269,10 @@ std::string connection::take_output() {
 
 bool connection::finished() const {
   return state_->at == phase::closed && state_->output.empty();
+}
+
+bool connection::refused() const {
+  return state_->refused;
 }
 
 bool connection::wants_input() const {

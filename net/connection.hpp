@@ -72,6 +72,11 @@ public:
   /// will follow: close then.
   bool finished() const;
 
+  /// True after an answer that came before the request was complete: the client
+  /// may still be sending. Closing at once would reset the connection, and the
+  /// answer could be lost with it (RFC 9112, section 9.6).
+  bool refused() const;
+
   /// False while a request is under way and enough is buffered: stop reading.
   bool wants_input() const;
 

@@ -2,9 +2,13 @@
 #include "persistence/migration.hpp"
 #include "persistence/postgres_store.hpp"
 
+#include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <map>
+#include <mutex>
 #include <sstream>
+#include <thread>
 
 #include <libpq-fe.h>
 
@@ -183,16 +187,58 @@ private:
 
 // -- the factory --------------------------------------------------------------
 
-// The server frees the lock when the session ends, however it ends.
+/// How often to make sure that the session with the lock is alive.
+constexpr std::chrono::seconds lock_interval{2};
+
+// The server frees the lock when the session ends, however it ends: a thread
+// takes it again after a cut, so that no second node of the name slips in.
 class postgres_node_lock final : public node_lock {
 public:
-  explicit postgres_node_lock(std::unique_ptr<postgres_session> session)
-    : session_(std::move(session)) {
-    // nop
+  postgres_node_lock(const std::string& conninfo, const std::string& node_name)
+    : session_(conninfo), key_("reeve node " + node_name) {
+    session_.connect();
+  }
+
+  /// False when another session has it. A session may take it repeatedly.
+  bool take() {
+    return session_.translated([this] {
+      return pqxx::nontransaction{session_.connection()}
+        .exec("SELECT pg_try_advisory_lock(hashtextextended($1, 0))",
+              pqxx::params{key_})
+        .one_row()[0]
+        .as<bool>();
+    });
+  }
+
+  void keep() {
+    keeper_ = std::jthread{[this](std::stop_token stop) {
+      std::mutex mutex;
+      std::condition_variable_any changed;
+      std::unique_lock guard{mutex};
+      while (!changed.wait_for(guard, stop, lock_interval,
+                               [&] { return stop.stop_requested(); }))
+        renew();
+    }};
   }
 
 private:
-  std::unique_ptr<postgres_session> session_;
+  void renew() {
+    try {
+      take();
+    } catch (const store_unavailable&) {
+      try {
+        session_.connect();
+        take();
+      } catch (const store_unavailable&) {
+        // While the database is away nobody else gets the name either.
+      }
+    }
+  }
+
+  postgres_session session_;
+  std::string key_;
+  // Last: it uses the others.
+  std::jthread keeper_;
 };
 
 class postgres_factory final : public store_factory {
@@ -237,18 +283,11 @@ public:
   }
 
   std::unique_ptr<node_lock> lock_node(const std::string& node_name) override {
-    auto session = std::make_unique<postgres_session>(conninfo_);
-    session->connect();
-    const auto locked = session->translated([&] {
-      return pqxx::nontransaction{session->connection()}
-        .exec("SELECT pg_try_advisory_lock(hashtextextended($1, 0))",
-              pqxx::params{"reeve node " + node_name})
-        .one_row()[0]
-        .as<bool>();
-    });
-    if (!locked)
+    auto result = std::make_unique<postgres_node_lock>(conninfo_, node_name);
+    if (!result->take())
       return nullptr;
-    return std::make_unique<postgres_node_lock>(std::move(session));
+    result->keep();
+    return result;
   }
 
 private:

@@ -20,6 +20,9 @@ constexpr size_t read_chunk = 4'096;
 /// How long a closed connection may take to take its last bytes.
 constexpr auto close_grace = 5s;
 
+/// How long a refused client may go on sending before it is cut off.
+constexpr auto linger = 1s;
+
 net::connection_limits limits_of(const http_options& x) {
   using std::chrono::duration_cast;
   using std::chrono::milliseconds;
@@ -156,8 +159,11 @@ void connection_state::send_output() {
   }
   if (http_.finished()) {
     closing_ = true;
-    self_->close(client_);
-    self_->run_delayed(close_grace, [this] { self_->quit(); });
+    if (!http_.refused())
+      self_->close(client_);
+    // What a refused client still sends is read and dropped for a while.
+    self_->run_delayed(http_.refused() ? linger : close_grace,
+                       [this] { self_->quit(); });
   }
 }
 

@@ -4,6 +4,7 @@
 #include "actors/gateway/fields.hpp"
 #include "net/json.hpp"
 #include "net/text.hpp"
+#include "persistence/store_rules.hpp"
 
 namespace reeve {
 
@@ -68,6 +69,9 @@ void dispatch(exchange& x) {
   using router = net::router<handler>;
   auto match = api_routes().match(request.method, request.segments);
   if (auto* found = std::get_if<router::found>(&match)) {
+    // All are ids, which have one spelling inside.
+    for (auto& [name, value] : found->parameters)
+      value = lower_case(value);
     x.set_parameters(std::move(found->parameters));
     (*found->handler)(x);
   } else if (auto* wrong = std::get_if<router::wrong_method>(&match)) {

@@ -162,6 +162,16 @@ class Limits(Http):
                 answers = read_answers(client)
             self.assertEqual([x[0] for x in answers], [413], length)
 
+    def test_answer_reaches_a_client_that_sends_first(self):
+        body = b" " * (16 * 1024 * 1024)
+        with self.node.connect() as client:
+            client.sendall(b"POST /api/jobs HTTP/1.1\r\n" + HOST
+                           + b"Content-Type: application/json\r\n"
+                             b"Content-Length: %d\r\n\r\n" % len(body))
+            client.sendall(body)
+            answers = read_answers(client)
+        self.assertEqual([x[0] for x in answers], [413])
+
     def test_chunked_body_too_large(self):
         with self.node.connect() as client:
             client.sendall(b"POST /api/jobs HTTP/1.1\r\n" + HOST

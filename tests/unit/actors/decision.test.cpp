@@ -189,4 +189,13 @@ SCENARIO("no setting makes the backoff negative or undefined") {
         }
 }
 
+SCENARIO("what cannot be computed waits for longest, it does not spin") {
+  for (auto factor : {std::numeric_limits<double>::quiet_NaN(),
+                      std::numeric_limits<double>::infinity()}) {
+    options.factor = factor;
+    CHECK(backoff(2, options, 0.5) == 10min);
+    CHECK(backoff(most, options, 0.5) == 10min);
+  }
+}
+
 END_FIXTURE_SCOPE()

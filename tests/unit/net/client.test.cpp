@@ -161,6 +161,7 @@ CAF_TEST(an answer that ends early is cut off) {
   for (auto bytes : {
          "",
          "HTTP/1.1 200",
+         "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n",
          "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n",
          "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345",
          "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
