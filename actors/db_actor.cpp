@@ -92,11 +92,22 @@ caf::result<Answer> db_actor_state::append(write what, bool repeated) {
     promise.deliver(caf::make_error(ec::store_unavailable, last_error_));
     return promise;
   }
+  if (auto* settle = std::get_if<settle_write>(&what); settle && away_)
+    forget_waiting(*settle);
   waiting_.push_back(
     {{std::move(what), repeated},
      [promise](write_answer&& x) mutable { answer(promise, std::move(x)); }});
   schedule_flush();
   return promise;
+}
+
+void db_actor_state::forget_waiting(const settle_write& x) {
+  auto is_older_copy = [&x](const pending& waiting) {
+    const auto* other = std::get_if<settle_write>(&waiting.entry.what);
+    return other != nullptr && other->claimed.seq == x.claimed.seq
+      && other->claimed.run == x.claimed.run;
+  };
+  std::erase_if(waiting_, is_older_copy);
 }
 
 void db_actor_state::schedule_flush() {

@@ -44,6 +44,9 @@ private:
   template <class Answer>
   caf::result<Answer> append(write what, bool repeated = false);
 
+  /// A long outage must not pile up copies of one end that is asked again.
+  void forget_waiting(const settle_write& x);
+
   void flush();
   void commit(std::vector<pending>& batch);
   void publish(const std::vector<write_answer>& answers);

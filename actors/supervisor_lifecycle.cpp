@@ -164,6 +164,10 @@ void supervisor_state::restart(const std::string& name) {
   if (who == nullptr || who->state != child_state::backing_off || stopping_)
     return;
   start(*who);
+  // A gateway whose port is taken ends when it is asked for it.
+  if (name == "gateway" && who->handle)
+    self_->request(gateway_, listen_timeout, caf::get_atom_v)
+      .then([](uint16_t) {}, [](const caf::error&) {});
   if (who->state != child_state::running)
     return;
   ++who->restarts;

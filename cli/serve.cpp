@@ -11,6 +11,7 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -136,7 +137,22 @@ void wait_for_end(const supervisor_actor& supervisor, int signals, int ended) {
   }
 }
 
+// Each client is a descriptor, and the usual soft limit is 1,024.
+void raise_descriptor_limit(const options& config) {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+    return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  constexpr rlim_t own = 64;
+  if (limit.rlim_cur < config.http.max_connections + own)
+    log::warn("node.few-descriptors",
+              {{"limit", limit.rlim_cur},
+               {"max_connections", config.http.max_connections}});
+}
+
 int run(options& config) {
+  raise_descriptor_limit(config);
   auto stores = store_factory::make(config.database_url);
   migrate(*stores);
   auto lock = lock_name(*stores, config.node_name);

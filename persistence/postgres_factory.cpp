@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -211,6 +212,11 @@ public:
   }
 
   void keep() {
+    // Signals are the main thread's: none may end the process by way of this.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     keeper_ = std::jthread{[this](std::stop_token stop) {
       std::mutex mutex;
       std::condition_variable_any changed;
@@ -219,6 +225,7 @@ public:
                                [&] { return stop.stop_requested(); }))
         renew();
     }};
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
 private:
@@ -262,7 +269,8 @@ public:
     try {
       auto& db = session.connection();
       // Another node may be migrating a large table.
-      pqxx::nontransaction{db}.exec("SET statement_timeout = 0");
+      pqxx::nontransaction{db}.exec(
+        "SET statement_timeout = 0; SET lock_timeout = 0");
       pqxx::nontransaction{db}.exec("SELECT pg_advisory_lock($1)",
                                     pqxx::params{migration_lock});
       return migrate_locked(db);

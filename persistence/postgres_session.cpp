@@ -15,6 +15,7 @@ constexpr const char* settings_sql = R"(
   SET search_path = reeve, pg_catalog;
   SET TimeZone = 'UTC';
   SET statement_timeout = '30s';
+  SET lock_timeout = '1s';
   SET idle_in_transaction_session_timeout = '60s';
   SET default_transaction_isolation = 'read committed';
   SET client_min_messages = warning;
@@ -37,7 +38,7 @@ postgres_failure classify(const std::exception& err) {
     return postgres_failure::unavailable;
   const std::string_view state = sql_err->sqlstate();
   if (state == "55P03") // lock_not_available
-    return postgres_failure::again;
+    return postgres_failure::blocked;
   const auto group = state.substr(0, 2);
   // Cardinality, data, integrity constraint, program limit.
   if (group == "21" || group == "22" || group == "23" || group == "54")

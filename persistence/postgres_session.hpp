@@ -26,6 +26,8 @@ enum class postgres_failure : uint8_t {
   again,
   /// A value was refused: repeating is useless.
   refused,
+  /// Another transaction holds a row or key that this one needs.
+  blocked,
 };
 
 postgres_failure classify(const std::exception& err);

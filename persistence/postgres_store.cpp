@@ -12,7 +12,18 @@ namespace {
 // Deadlocks are rare and end one of the two transactions: the other goes on.
 constexpr int max_tries = 8;
 
+// A client can ask again; the end of a run has nobody who would.
+bool can_be_refused(const write& x) {
+  return !std::holds_alternative<settle_write>(x)
+    && !std::holds_alternative<heartbeat_write>(x)
+    && !std::holds_alternative<claim_write>(x)
+    && !std::holds_alternative<rescue_write>(x);
+}
+
 refusal refusal_from(const std::exception& err) {
+  if (classify(err) == postgres_failure::blocked)
+    return {refusal_code::conflict,
+            "another transaction holds this key or job; try again later"};
   const std::string_view text = err.what();
   // Two retried jobs, or a retried and a new one, raced for the same key.
   if (text.find("job_active_key") != std::string_view::npos)
@@ -74,7 +85,9 @@ std::optional<std::vector<write_answer>> postgres_store::apply_together(
   } catch (const postgres_writer::needs_savepoints&) {
     return std::nullopt;
   } catch (const std::exception& err) {
-    if (classify(err) != postgres_failure::refused)
+    // One program that keeps its transaction open must not stop all others.
+    if (auto why = classify(err);
+        why != postgres_failure::refused && why != postgres_failure::blocked)
       throw;
     return std::nullopt;
   }
@@ -97,7 +110,10 @@ std::vector<write_answer> postgres_store::apply_each(
       if (!std::holds_alternative<refusal>(*item.answer))
         savepoint.commit();
     } catch (const std::exception& err) {
-      if (classify(err) != postgres_failure::refused)
+      auto why = classify(err);
+      if (why != postgres_failure::refused
+          && !(why == postgres_failure::blocked
+               && can_be_refused(item.entry->what)))
         throw;
       *item.answer = refusal_from(err);
     }

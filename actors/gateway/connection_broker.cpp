@@ -58,6 +58,7 @@ connection_state::~connection_state() {
 
 connection_actor::behavior_type connection_state::make_behavior() {
   self_->configure_read(client_, caf::io::receive_policy::at_most(read_chunk));
+  self_->ack_writes(client_, true);
   self_->monitor(gateway_);
   // The gateway's end is the node's; the hub's end is that of a stream.
   self_->set_down_handler([this](const caf::down_msg&) { drain(); });
@@ -69,7 +70,7 @@ connection_actor::behavior_type connection_state::make_behavior() {
     },
     [this](const caf::io::new_data_msg& x) { receive(x); },
     [this](const caf::io::connection_closed_msg&) { self_->quit(); },
-    [this](const caf::io::data_transferred_msg& x) { unsent_ = x.remaining; },
+    [this](const caf::io::data_transferred_msg& x) { on_sent(x); },
     [this](caf::tick_atom) { on_tick(); },
   };
 }
@@ -86,11 +87,13 @@ void connection_state::receive(const caf::io::new_data_msg& x) {
 void connection_state::pump() {
   if (std::exchange(pumping_, true))
     return;
-  while (!current_ && !closing_) {
+  // A client that does not read its answers gets no further ones.
+  while (!current_ && !closing_ && unsent_ <= context_->http.max_unsent_bytes) {
     auto request = http_.next_request(self_->clock().now());
     if (!request)
       break;
     start(std::move(*request));
+    send_output();
   }
   pumping_ = false;
   send_output();
@@ -124,13 +127,13 @@ void connection_state::begin_stream(const net::http_response& head) {
   add_cors(*current_, response);
   count_response(response.status);
   streaming_ = true;
-  self_->ack_writes(client_, true);
   http_.begin_stream(response);
   send_output();
 }
 
 void connection_state::stream(std::string_view bytes) {
-  if (unsent_ + bytes.size() > context_->http.max_unsent_bytes) {
+  // What it lags behind counts, not how large the next event is.
+  if (unsent_ > context_->http.max_unsent_bytes) {
     log::warn("http.slow-reader", {{"unsent", unsent_}});
     self_->quit();
     return;
@@ -154,21 +157,51 @@ void connection_state::send_output() {
   if (!bytes.empty()) {
     self_->write(client_, bytes.size(), bytes.data());
     self_->flush(client_);
-    if (streaming_)
-      unsent_ += bytes.size();
+    unsent_ += bytes.size();
+    watch_writes();
   }
   if (http_.finished()) {
     closing_ = true;
-    if (!http_.refused())
-      self_->close(client_);
-    // What a refused client still sends is read and dropped for a while.
-    self_->run_delayed(http_.refused() ? linger : close_grace,
-                       [this] { self_->quit(); });
+    if (unsent_ == 0)
+      finish();
   }
 }
 
+void connection_state::on_sent(const caf::io::data_transferred_msg& x) {
+  unsent_ = x.remaining;
+  sent_ += x.written;
+  if (!closing_)
+    pump();
+  else if (unsent_ == 0)
+    finish();
+}
+
+// The last byte is on its way.
+void connection_state::finish() {
+  if (!http_.refused())
+    self_->close(client_);
+  // What a refused client still sends is read and dropped for a while.
+  self_->run_delayed(http_.refused() ? linger : close_grace,
+                     [this] { self_->quit(); });
+}
+
+// Ends a client that takes nothing for as long as it may rest.
+void connection_state::watch_writes() {
+  if (unsent_ == 0 || std::exchange(watching_, true))
+    return;
+  self_->run_delayed(context_->http.idle_timeout, [this, before = sent_] {
+    watching_ = false;
+    if (unsent_ > 0 && sent_ == before)
+      self_->quit();
+    else
+      watch_writes();
+  });
+}
+
 void connection_state::update_reading() {
-  if (closing_ || reading_ == http_.wants_input())
+  auto wanted =
+    http_.wants_input() && unsent_ <= context_->http.max_unsent_bytes;
+  if (closing_ || reading_ == wanted)
     return;
   reading_ = !reading_;
   if (reading_)
@@ -204,6 +237,8 @@ void connection_state::drain() {
   if (streaming_) {
     stream("retry: 1000\n\n");
     end_stream();
+  } else if (current_) {
+    current_->drain();
   } else if (!http_.busy()) {
     closing_ = true;
     self_->quit();

@@ -41,6 +41,9 @@ private:
   void pump();
   void start(net::http_request request);
   void send_output();
+  void on_sent(const caf::io::data_transferred_msg& x);
+  void finish();
+  void watch_writes();
   void update_reading();
   void arm_deadline();
   void on_tick();
@@ -60,8 +63,11 @@ private:
   bool reading_ = true;
   bool closing_ = false;
   bool draining_ = false;
-  /// Bytes handed to the socket and not confirmed; counted while streaming.
+  /// Bytes handed to the socket and not confirmed.
   uint64_t unsent_ = 0;
+  /// Bytes confirmed in all.
+  uint64_t sent_ = 0;
+  bool watching_ = false;
   bool streaming_ = false;
   std::optional<caf::actor_clock::time_point> tick_armed_for_;
 };

@@ -3,7 +3,9 @@
 
 #include "config/options.hpp"
 
+#include <atomic>
 #include <map>
+#include <memory>
 #include <string>
 
 namespace reeve {
@@ -20,6 +22,9 @@ struct gateway_context {
   bool shared_store = false;
   caf::timespan watch_poll = std::chrono::seconds{1};
   caf::timespan keep_alive = std::chrono::seconds{15};
+  /// The port of the first socket: a restarted gateway takes it again.
+  std::shared_ptr<std::atomic<uint16_t>> bound_port =
+    std::make_shared<std::atomic<uint16_t>>(uint16_t{0});
 };
 
 } // namespace reeve

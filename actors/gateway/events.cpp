@@ -78,8 +78,11 @@ void open_job_stream(exchange& x, std::shared_ptr<job_stream> stream,
   require_visible(x, now.user_id);
   x.begin_stream(stream_head());
   stream->started = true;
-  for (auto& event : replay)
-    show(x, *stream, *event.what);
+  // A large job's history is left out rather than cutting its reader off.
+  auto bytes = dump(to_json(now)).size() * replay.size();
+  if (bytes <= x.context().http.max_unsent_bytes)
+    for (auto& event : replay)
+      show(x, *stream, *event.what);
   show(x, *stream, now);
   for (auto& event : std::exchange(stream->early, {}))
     show(x, *stream, *event.what);
@@ -130,19 +133,21 @@ void get_job_events(exchange& x) {
 
 namespace {
 
-void show(exchange& x, const job_event& event) {
-  x.stream(net::sse_event("job", std::to_string(event.number),
-                          dump(to_json(*event.what))));
+std::string rendered(const job_event& event) {
+  return net::sse_event("job", std::to_string(event.number),
+                        dump(to_json(*event.what)));
 }
 
 void open_feed(exchange& x, watch_started& begun) {
   x.begin_stream(stream_head());
-  if (begun.gap)
-    x.stream(net::sse_event("reset", std::to_string(begun.newest), "{}"));
-  else
-    x.stream(net::sse_keep_alive());
+  std::string replay;
   for (const auto& event : begun.replay)
-    show(x, event);
+    if (replay.size() <= x.context().http.max_unsent_bytes)
+      replay += rendered(event);
+  // More than a reader may lag behind cannot be replayed either.
+  if (begun.gap || replay.size() > x.context().http.max_unsent_bytes)
+    replay = net::sse_event("reset", std::to_string(begun.newest), "{}");
+  x.stream(replay.empty() ? net::sse_keep_alive() : replay);
   keep_alive(x);
 }
 
@@ -168,7 +173,7 @@ void get_events(exchange& x) {
       // The answer to the subscription and the events come from one actor,
       // hence in order: nothing can arrive before the stream is open.
       if (*open)
-        show(*self, event);
+        self->stream(rendered(event));
     });
 }
 
@@ -221,6 +226,8 @@ void wait_for_job(exchange& x, job current, int64_t known,
       if (event.what->id == poll->newest.id)
         settle(*self, *poll, *event.what);
     });
+  x.when_draining(
+    [self, poll] { self->respond(job_response(200, poll->newest)); });
   x.after(wait, [poll](exchange& x) {
     auto response = job_response(200, poll->newest);
     if (x.request().header("if-none-match"))

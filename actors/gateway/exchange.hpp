@@ -102,6 +102,7 @@ public:
   void close() noexcept {
     connection_ = nullptr;
     on_event_ = nullptr;
+    on_drain_ = nullptr;
   }
 
   // -- streams ----------------------------------------------------------------
@@ -154,8 +155,19 @@ public:
              std::function<void(const job_event&)> f);
 
   void on_event(const job_event& x) {
-    if (on_event_)
-      on_event_(x);
+    // A copy: the event may end the exchange, which lets go of the function.
+    if (auto f = on_event_)
+      f(x);
+  }
+
+  /// What to answer when the node stops while this waits for something.
+  void when_draining(std::function<void()> f) {
+    on_drain_ = std::move(f);
+  }
+
+  void drain() {
+    if (auto f = on_drain_)
+      f();
   }
 
 private:
@@ -167,6 +179,7 @@ private:
   net::path_parameters parameters_;
   caller who_;
   std::function<void(const job_event&)> on_event_;
+  std::function<void()> on_drain_;
 };
 
 using handler = void (*)(exchange&);

@@ -23,9 +23,10 @@ gateway_broker_actor::behavior_type gateway_state::make_behavior() {
   return {
     [this](status_atom) { return status(); },
     [this](caf::get_atom) -> caf::result<uint16_t> {
+      // Its death is the supervisor's to handle.
       if (failure_)
-        return failure_;
-      return port_;
+        self_->quit(failure_);
+      return failure_ ? caf::result<uint16_t>{failure_} : port_;
     },
     [this](drain_atom) { self_->quit(caf::exit_reason::user_shutdown); },
     [this](const caf::io::new_connection_msg& x) { accept(x.handle); },
@@ -38,9 +39,12 @@ gateway_broker_actor::behavior_type gateway_state::make_behavior() {
 
 void gateway_state::listen() {
   const auto& http = context_->http;
-  auto opened = self_->add_tcp_doorman(http.port, http.address.c_str(), true);
+  auto bound = context_->bound_port->load();
+  auto port = bound != 0 ? bound : http.port;
+  auto opened = self_->add_tcp_doorman(port, http.address.c_str(), true);
   if (opened) {
     port_ = opened->second;
+    context_->bound_port->store(port_);
     return;
   }
   failure_ = caf::make_error(ec::cannot_listen,

@@ -157,8 +157,10 @@ void take_idempotency_key(const exchange& x, enqueue_write& what,
   if (key->empty() || key->size() > longest_key)
     throw bad_request("Idempotency-Key must have 1 to "
                       + std::to_string(longest_key) + " bytes");
-  // Callers cannot see each other's keys.
-  what.idempotency_key = x.who().user_id.value_or("") + '/' + std::string{*key};
+  // Callers cannot see each other's keys, however they are spelled.
+  auto user = x.who().user_id.value_or("");
+  what.idempotency_key =
+    std::to_string(user.size()) + ':' + user + '/' + std::string{*key};
   what.idempotency_key->append(part);
   what.idempotency_hash =
     sha256_hex(x.request().target + '\n' + x.request().body);

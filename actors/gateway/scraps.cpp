@@ -34,6 +34,7 @@ void post_scrap(exchange& x) {
   take_idempotency_key(x, what);
   x.ask<enqueued>(
     [](exchange& x, enqueued& added) {
+      require_visible(x, added.job.user_id);
       auto response = json_response(
         200, {{"scrap_id", added.job.target_id}, {"job_id", added.job.id}});
       response.headers.emplace_back("Location",
