@@ -33,7 +33,10 @@ class run_context : public job_context {
 public:
   run_context(caf::actor_system& sys, const assignment& what, job_actor owner,
               reader_actor reader)
-    : self_(sys), what_(what), owner_(owner), reader_(reader) {
+    : self_(sys),
+      what_(what),
+      owner_(std::move(owner)),
+      reader_(std::move(reader)) {
     // nop
   }
 
@@ -71,8 +74,8 @@ public:
 private:
   caf::scoped_actor self_;
   const assignment& what_;
-  const job_actor& owner_;
-  const reader_actor& reader_;
+  job_actor owner_;
+  reader_actor reader_;
 };
 
 } // namespace
