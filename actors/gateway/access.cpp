@@ -3,6 +3,7 @@
 #include "actors/gateway/access.hpp"
 
 #include "actors/gateway/fields.hpp"
+#include "net/problem.hpp"
 
 #include <openssl/evp.h>
 
@@ -99,14 +100,9 @@ std::optional<std::string> bearer_token(const net::http_request& request) {
 }
 
 void refuse_key(exchange& x) {
-  auto response =
-    json_response(401,
-                  {{"type", "urn:reeve:problem:unauthorized"},
-                   {"title", "Unauthorized"},
-                   {"status", 401},
-                   {"detail", "Send a valid key: Authorization: Bearer KEY"}});
-  response.headers = {{"Content-Type", "application/problem+json"},
-                      {"WWW-Authenticate", "Bearer"}};
+  auto response = net::problem(401, "unauthorized",
+                               "Send a valid key: Authorization: Bearer KEY");
+  response.headers.emplace_back("WWW-Authenticate", "Bearer");
   x.respond(std::move(response));
 }
 

@@ -3,6 +3,7 @@
 
 #include "actors/gateway/fields.hpp"
 #include "net/json.hpp"
+#include "net/problem.hpp"
 #include "net/text.hpp"
 #include "persistence/store_rules.hpp"
 
@@ -49,13 +50,8 @@ void refuse_method(exchange& x, const std::vector<std::string>& allowed) {
   if (x.request().method == "OPTIONS")
     return x.respond(net::http_response{204, {{"Allow", list}}, {}});
   auto response =
-    json_response(405,
-                  {{"type", "urn:reeve:problem:method_not_allowed"},
-                   {"title", "Method Not Allowed"},
-                   {"status", 405},
-                   {"detail", "Allowed here are " + list}});
-  response.headers = {{"Content-Type", "application/problem+json"},
-                      {"Allow", list}};
+    net::problem(405, "method_not_allowed", "Allowed here are " + list);
+  response.headers.emplace_back("Allow", list);
   x.respond(std::move(response));
 }
 
