@@ -1,13 +1,11 @@
-// config/options.cpp -- where settings come from, and what they are called.
+// config/options.cpp -- where settings come from: defaults, file, environment,
+// command line.
 #include "config/options.hpp"
 
-#include <caf/config_option_adder.hpp>
-#include <caf/config_value.hpp>
-#include <caf/deep_to_string.hpp>
-#include <caf/io/middleman.hpp>
-#include <caf/settings.hpp>
+#include "config/duration.hpp"
 
-#include <unistd.h>
+#include <caf/config_value.hpp>
+#include <caf/settings.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -22,6 +20,7 @@ namespace reeve {
 namespace {
 
 constexpr std::string_view variable_prefix = "REEVE_";
+constexpr std::string_view types_prefix = "types.";
 
 /// The last key of every file, to see that its groups were closed.
 constexpr const char* end_marker = "end-of-file";
@@ -33,13 +32,6 @@ constexpr std::string_view foreign_variables[] = {
 /// Options whose values never leave the process.
 bool is_secret(std::string_view key) {
   return key.ends_with("api-key") || key.ends_with("secret");
-}
-
-std::string host_name() {
-  char buf[256] = {};
-  if (gethostname(buf, sizeof(buf) - 1) != 0 || buf[0] == '\0')
-    return "reeve";
-  return buf;
 }
 
 std::string variable_name(std::string_view key) {
@@ -102,6 +94,15 @@ std::string with_groups(std::istream& in) {
   return result;
 }
 
+// `--key=value` → `key`.
+std::vector<std::string> keys_of(const std::vector<std::string>& arguments) {
+  std::vector<std::string> result;
+  for (const auto& argument : arguments)
+    if (argument.starts_with("--"))
+      result.push_back(argument.substr(2, argument.find('=') - 2));
+  return result;
+}
+
 // The user part of a URL may hold a password.
 std::string without_password(std::string url) {
   auto scheme = url.find("://");
@@ -119,117 +120,7 @@ std::string without_password(std::string url) {
   return url;
 }
 
-// CAF writes 90 s as 1.5min, which it does not read.
-std::string rendered(caf::timespan x) {
-  constexpr std::pair<int64_t, const char*> units[] = {
-    {60'000'000'000, "min"},
-    {1'000'000'000, "s"},
-    {1'000'000, "ms"},
-    {1'000, "us"},
-    {1, "ns"},
-  };
-  if (x.count() == 0)
-    return "0s";
-  for (const auto& [size, name] : units)
-    if (x.count() % size == 0)
-      return std::to_string(x.count() / size) + name;
-  return std::to_string(x.count()) + "ns";
-}
-
-template <class T>
-std::string rendered(const T& x) {
-  return caf::deep_to_string(x);
-}
-
 } // namespace
-
-template <class T>
-void options::add(T& storage, std::string category, std::string name,
-                  std::string help) {
-  auto key = category == "global" ? name : category + '.' + name;
-  opt_group{custom_options_, category}.add(storage, name, help);
-  printers_.emplace(key, [&storage] { return rendered(storage); });
-  descriptions_.emplace(std::move(key), std::move(help));
-}
-
-options::options() : node_name(host_name()) {
-  config_file_path.clear();
-  actor_system_config::load<caf::io::middleman>();
-  // The default policy polls for work; an idle node should sleep.
-  set("caf.scheduler.policy", "sharing");
-  set("caf.scheduler.max-threads", size_t{2});
-  set("caf.middleman.workers", size_t{0});
-  add(workers, "global", "workers", "jobs that run at once, 1 to 64");
-  add(shutdown_grace, "global", "shutdown-grace",
-      "how long running jobs get to finish after SIGTERM");
-  add(database_url, "database", "url",
-      "sqlite:PATH, or postgresql://user:password@host:port/database");
-  add(node_name, "node", "name",
-      "unique per database; the host's name by default");
-  add(lease, "node", "lease",
-      "a node that is silent for so long loses its jobs to others");
-  add(poll_interval, "queue", "poll-interval",
-      "how often to look for work that nothing announced");
-  add(recovery_interval, "queue", "recovery-interval",
-      "how often to look for jobs whose node died");
-  add(wedged_grace, "queue", "wedged-grace",
-      "a processor that ignores its timeout for so long is abandoned");
-  add(http.address, "http", "address", "the address to listen on");
-  add(http.port, "http", "port", "the port to listen on; 0 takes a free one");
-  add(http.allowed_origins, "http", "allowed-origins",
-      "web origins that may call the API (CORS), e.g. https://app.example");
-  add(http.allowed_hosts, "http", "allowed-hosts",
-      "Host names accepted beside the address itself and localhost");
-  add(http.max_connections, "http", "max-connections",
-      "clients connected at once; more get 503");
-  add(http.max_header_bytes, "http", "max-header-bytes",
-      "request line and header fields together; more get 431");
-  add(http.max_body_bytes, "http", "max-body-bytes",
-      "request body; more gets 413");
-  add(http.max_unsent_bytes, "http", "max-unsent-bytes",
-      "an event stream whose reader lags by more is cut off");
-  add(http.max_page_size, "http", "max-page-size",
-      "the largest `limit` of a listing");
-  add(http.request_timeout, "http", "request-timeout",
-      "from a request's first byte to its last; longer gets 408");
-  add(http.idle_timeout, "http", "idle-timeout",
-      "how long a connection may rest between requests");
-  add(http.answer_timeout, "http", "answer-timeout",
-      "how long a request may wait for the store; longer gets 503");
-  add(http.max_wait, "http", "max-wait", "the longest `wait` of a long poll");
-  add(retry.backoff, "retry", "backoff", "delay after the first failure");
-  add(retry.factor, "retry", "factor",
-      "what the delay is multiplied by after each further failure, 1 to 10");
-  add(retry.max_backoff, "retry", "max-backoff", "the longest such delay");
-  add(retry.jitter, "retry", "jitter",
-      "a delay varies by this fraction up or down, 0 to 0.5");
-  add(retry.max_unspent, "retry", "max-unspent",
-      "runs of each kind that may end without the job's fault (throttled, "
-      "provider down, interrupted) before the job fails");
-  add(analysis.provider, "analysis", "provider",
-      "who analyses scraps: local (offline, no model) or analysis-server");
-  add(analysis.url, "analysis", "url",
-      "base URL of the analysis server, http or https");
-  add(analysis.api_key, "analysis", "api-key",
-      "bearer token for the analysis server; better in the environment");
-  add(analysis.connect_timeout, "analysis", "connect-timeout",
-      "how long to wait for a connection");
-  add(analysis.timeout, "analysis", "timeout",
-      "how long one analysis may take in all");
-  add(analysis.max_response_bytes, "analysis", "max-response-bytes",
-      "a longer answer is refused");
-  add(auth_mode, "auth", "mode",
-      "off (loopback addresses only) or api-key (see `reeve keys`)");
-  add(log_level, "log", "level", "debug, info, warn or error");
-  add(log_format, "log", "format", "text or json");
-  for (auto name : {"CARD_ANALYSIS"}) {
-    auto& type = types_[name];
-    auto category = std::string{"types."} + name;
-    add(type.timeout, category, "timeout", "how long one run may take");
-    add(type.max_attempts, category, "max-attempts",
-        "attempts of a job whose request names no number, 1 to 100");
-  }
-}
 
 void options::load(const std::vector<std::string>& arguments,
                    const std::vector<std::string>& environment) {
@@ -237,6 +128,7 @@ void options::load(const std::vector<std::string>& arguments,
   for (const auto& entry : environment)
     if (entry.starts_with("REEVE_CONFIG_FILE="))
       path = entry.substr(entry.find('=') + 1);
+  add_types_of(keys_of(arguments));
   check_arguments(arguments);
   for (const auto& argument : arguments)
     if (argument.starts_with("--config-file="))
@@ -251,11 +143,14 @@ void options::load(const std::vector<std::string>& arguments,
   std::stringstream nothing;
   if (auto err = parse(all, nothing))
     throw bad_option(to_string(err));
+  // CAF takes the quotes of an empty text for the text.
+  for (auto* text : texts_)
+    if (*text == "\"\"")
+      text->clear();
   validate(*this);
 }
 
-std::vector<std::string> options::file_arguments(
-  const std::string& path) const {
+std::vector<std::string> options::file_arguments(const std::string& path) {
   std::vector<std::string> result;
   if (path.empty())
     return result;
@@ -274,6 +169,10 @@ std::vector<std::string> options::file_arguments(
   std::map<std::string, caf::config_value> entries;
   flatten(*parsed, "", entries);
   entries.erase(end_marker);
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : entries)
+    keys.push_back(key);
+  add_types_of(keys);
   for (const auto& [key, value] : entries) {
     const auto* span = caf::get_if<caf::timespan>(&value);
     auto spelled = span != nullptr ? rendered(*span) : to_string(value);
@@ -282,6 +181,17 @@ std::vector<std::string> options::file_arguments(
     result.push_back(argument_for(key, spelled));
   }
   return result;
+}
+
+void options::add_types_of(const std::vector<std::string>& keys) {
+  for (const auto& key : keys) {
+    if (!key.starts_with(types_prefix))
+      continue;
+    auto name =
+      key.substr(types_prefix.size(), key.rfind('.') - types_prefix.size());
+    if (key.rfind('.') >= types_prefix.size() && !types_.contains(name))
+      add_type(name);
+  }
 }
 
 void options::check_arguments(const std::vector<std::string>& arguments) {

@@ -24,10 +24,34 @@ public:
 
 /// How one job type is run.
 struct type_options {
+  /// What does it: `webhook` or `command`; empty for the types built in.
+  std::string processor;
   /// A run that takes longer is stopped and counts as a failed attempt.
   caf::timespan timeout = std::chrono::minutes{5};
   /// Attempts a job gets when its request names no number.
   uint32_t max_attempts = 3;
+  /// Delay after the first failure; 0: that of `retry.backoff`.
+  caf::timespan backoff{0};
+  /// Jobs of it that run at once on this node; 0: as many as there are workers.
+  uint32_t concurrency = 0;
+
+  // -- webhook ----------------------------------------------------------------
+
+  std::string url;
+  /// Signs the requests; empty: they are not signed.
+  std::string secret;
+  /// May call addresses that are not public.
+  bool allow_private = false;
+
+  // -- command ----------------------------------------------------------------
+
+  /// The program and its arguments; no shell.
+  std::vector<std::string> command;
+
+  // -- both -------------------------------------------------------------------
+
+  /// A longer answer or output fails the job.
+  size_t max_output_bytes = 1024 * 1024;
 };
 
 struct http_options {
@@ -63,6 +87,59 @@ struct analysis_options {
   caf::timespan connect_timeout = std::chrono::seconds{5};
   caf::timespan timeout = std::chrono::minutes{2};
   size_t max_response_bytes = 8 * 1024 * 1024;
+  /// Calls that may be under way at once.
+  uint32_t concurrency = 3;
+};
+
+/// Who writes texts (TIL, recalls, books).
+struct text_options {
+  /// `local`, `anthropic` or `openai-compatible`.
+  std::string provider = "local";
+  /// Empty: the provider's public address.
+  std::string url;
+  std::string api_key;
+  std::string model;
+  uint32_t max_tokens = 8'192;
+  /// Calls that may be under way at once.
+  uint32_t concurrency = 3;
+  caf::timespan connect_timeout = std::chrono::seconds{10};
+  /// Longest silence of a stream.
+  caf::timespan idle_timeout = std::chrono::minutes{1};
+  caf::timespan timeout = std::chrono::minutes{10};
+};
+
+/// Who draws pictures.
+struct image_options {
+  /// `local` or `gemini`.
+  std::string provider = "local";
+  std::string url;
+  std::string api_key;
+  std::string model;
+  /// One after another: parallel calls draw 429s.
+  uint32_t concurrency = 1;
+  caf::timespan connect_timeout = std::chrono::seconds{10};
+  caf::timespan timeout = std::chrono::minutes{3};
+  size_t max_response_bytes = 32 * 1024 * 1024;
+};
+
+/// When a lane to a provider closes and opens again.
+struct gate_options {
+  /// Outages in a row that open the breaker.
+  uint32_t breaker_failures = 3;
+  /// Until the first probe; doubles after each that fails.
+  caf::timespan breaker_delay = std::chrono::seconds{5};
+  caf::timespan breaker_max_delay = std::chrono::minutes{1};
+  /// After a 429 without Retry-After.
+  caf::timespan throttle_delay = std::chrono::seconds{10};
+  /// A call that would wait longer for its turn gives its slot back.
+  caf::timespan longest_wait = std::chrono::seconds{15};
+};
+
+/// What books cost, in tokens of an account.
+struct price_options {
+  uint32_t book = 10;
+  uint32_t page = 5;
+  uint32_t redraw = 5;
 };
 
 /// The effective settings: defaults, then the file, then the environment, then
@@ -95,6 +172,11 @@ public:
 
   type_options type(const std::string& name) const;
 
+  /// The built-in types and those that the settings add, by name.
+  const std::map<std::string, type_options>& types() const noexcept {
+    return types_;
+  }
+
   uint32_t workers = 3;
   caf::timespan shutdown_grace = std::chrono::seconds{20};
   std::string database_url = "sqlite:./reeve.db";
@@ -106,6 +188,12 @@ public:
   http_options http;
   retry_options retry;
   analysis_options analysis;
+  text_options text;
+  image_options image;
+  gate_options gate;
+  price_options prices;
+  /// The zone of a day when a request names none; an IANA name.
+  std::string time_zone = "UTC";
   std::string auth_mode = "off";
   std::string log_level = "info";
   std::string log_format = "text";
@@ -116,8 +204,14 @@ private:
   void add(T& storage, std::string category, std::string name,
            std::string help);
 
+  void add_built_in(const std::string& name, caf::timespan timeout);
+  void add_common(type_options& type, const std::string& name);
+  void add_type(const std::string& name);
+  /// Types that only the settings name, so that their options are known before
+  /// they are read.
+  void add_types_of(const std::vector<std::string>& keys);
   void check_arguments(const std::vector<std::string>& arguments);
-  std::vector<std::string> file_arguments(const std::string& path) const;
+  std::vector<std::string> file_arguments(const std::string& path);
   void check_value(const std::string& key, const std::string& value,
                    const std::string& where) const;
   void check_key(const std::string& key, const std::string& where) const;
@@ -128,6 +222,8 @@ private:
   std::map<std::string, std::string> descriptions_;
   std::map<std::string, std::function<std::string()>> printers_;
   std::vector<std::string> warnings_;
+  /// Where texts are kept.
+  std::vector<std::string*> texts_;
   std::map<std::string, type_options> types_;
 };
 

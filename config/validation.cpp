@@ -88,6 +88,97 @@ void validate_analysis(const analysis_options& xs) {
           "1024 or more");
 }
 
+void require_url(const std::string& url, const std::string& key) {
+  require(url.empty() || url.starts_with("http://")
+            || url.starts_with("https://"),
+          key, "an http or https URL, or nothing");
+}
+
+void require_concurrency(uint32_t value, const std::string& key) {
+  require(value >= 1 && value <= 64, key, "1 to 64");
+}
+
+void validate_text(const text_options& xs) {
+  require(is_one_of(xs.provider, {"local", "anthropic", "openai-compatible"}),
+          "text.provider", "local, anthropic or openai-compatible");
+  require_url(xs.url, "text.url");
+  require(xs.provider == "local" || !xs.model.empty(), "text.model",
+          "the name of a model of the provider");
+  require(xs.provider != "anthropic" || !xs.api_key.empty(), "text.api-key",
+          "a key of the provider (REEVE_TEXT_API_KEY)");
+  require(xs.max_tokens >= 16 && xs.max_tokens <= 1'000'000, "text.max-tokens",
+          "16 to 1000000");
+  require_concurrency(xs.concurrency, "text.concurrency");
+  require_between(xs.connect_timeout, 1ms, 10min, "text.connect-timeout",
+                  "1ms to 10min");
+  require_between(xs.idle_timeout, 1ms, 1h, "text.idle-timeout", "1ms to 1h");
+  require_between(xs.timeout, 1ms, 24h, "text.timeout", "1ms to 24h");
+}
+
+void validate_image(const image_options& xs) {
+  require(is_one_of(xs.provider, {"local", "gemini"}), "image.provider",
+          "local or gemini");
+  require_url(xs.url, "image.url");
+  require(xs.provider == "local" || !xs.model.empty(), "image.model",
+          "the name of a model of the provider");
+  require(xs.provider != "gemini" || !xs.api_key.empty(), "image.api-key",
+          "a key of the provider (REEVE_IMAGE_API_KEY)");
+  require_concurrency(xs.concurrency, "image.concurrency");
+  require_between(xs.connect_timeout, 1ms, 10min, "image.connect-timeout",
+                  "1ms to 10min");
+  require_between(xs.timeout, 1ms, 24h, "image.timeout", "1ms to 24h");
+  require(xs.max_response_bytes >= 1'024, "image.max-response-bytes",
+          "1024 or more");
+}
+
+void validate_gate(const gate_options& xs) {
+  require(xs.breaker_failures >= 1 && xs.breaker_failures <= 1'000,
+          "gate.breaker-failures", "1 to 1000");
+  require_between(xs.breaker_delay, 1ms, 1h, "gate.breaker-delay", "1ms to 1h");
+  require_between(xs.breaker_max_delay, xs.breaker_delay, 24h,
+                  "gate.breaker-max-delay", "gate.breaker-delay to 24h");
+  require_between(xs.throttle_delay, 1ms, 1h, "gate.throttle-delay",
+                  "1ms to 1h");
+  require_between(xs.longest_wait, 0s, 1h, "gate.longest-wait", "0s to 1h");
+}
+
+bool is_configurable_type(std::string_view name) {
+  auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) || c == '-' || c == '_';
+  };
+  return !name.empty() && name.size() <= 100
+    && std::all_of(name.begin(), name.end(), is_plain);
+}
+
+bool is_built_in(std::string_view name) {
+  return is_one_of(name,
+                   {"CARD_ANALYSIS", "TIL_GENERATION", "RECALL_GENERATION",
+                    "BOOK_GENERATION", "IMAGE_REGEN"});
+}
+
+void validate_type(const std::string& name, const type_options& xs) {
+  auto key = "types." + name + '.';
+  require(is_configurable_type(name), "types." + name,
+          "a name of 1 to 100 letters, digits, '-' and '_'");
+  require_between(xs.timeout, 1ms, 24h, key + "timeout", "1ms to 24h");
+  require(xs.max_attempts >= 1 && xs.max_attempts <= 100, key + "max-attempts",
+          "1 to 100");
+  require_between(xs.backoff, 0s, 24h, key + "backoff", "0s to 24h");
+  require(xs.concurrency <= 64, key + "concurrency", "0 to 64");
+  if (is_built_in(name))
+    return;
+  require(is_one_of(xs.processor, {"webhook", "command"}), key + "processor",
+          "webhook or command");
+  require(xs.max_output_bytes >= 1 && xs.max_output_bytes <= 1'073'741'824,
+          key + "max-output-bytes", "1 to 1073741824");
+  if (xs.processor == "webhook")
+    require(xs.url.starts_with("http://") || xs.url.starts_with("https://"),
+            key + "url", "an http or https URL");
+  else
+    require(!xs.command.empty() && !xs.command.front().empty(), key + "command",
+            "a program and its arguments, e.g. [\"tool\"]");
+}
+
 } // namespace
 
 bool is_loopback(std::string_view address) {
@@ -118,11 +209,13 @@ void validate(const options& xs) {
           "log.level", "debug, info, warn or error");
   require(is_one_of(xs.log_format, {"text", "json"}), "log.format",
           "text or json");
-  auto card = xs.type("CARD_ANALYSIS");
-  require_between(card.timeout, 1ms, 24h, "types.CARD_ANALYSIS.timeout",
-                  "1ms to 24h");
-  require(card.max_attempts >= 1 && card.max_attempts <= 100,
-          "types.CARD_ANALYSIS.max-attempts", "1 to 100");
+  validate_text(xs.text);
+  validate_image(xs.image);
+  validate_gate(xs.gate);
+  require_concurrency(xs.analysis.concurrency, "analysis.concurrency");
+  require(!xs.time_zone.empty(), "san.time-zone", "an IANA zone, e.g. UTC");
+  for (const auto& [name, type] : xs.types())
+    validate_type(name, type);
 }
 
 } // namespace reeve

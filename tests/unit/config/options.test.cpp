@@ -152,6 +152,39 @@ SCENARIO("lists and texts with odd characters survive the file") {
   CHECK_EQ(xs->database_url, "postgresql://u:p%40ss@host/db?a=1&b=#2");
 }
 
+SCENARIO("an empty text is empty wherever it comes from") {
+  CHECK_EQ(load_file("analysis.api-key = \"\"")->analysis.api_key, "");
+  CHECK_EQ(load_file("analysis.api-key = ''")->analysis.api_key, "");
+  CHECK_EQ(load({"--analysis.api-key="})->analysis.api_key, "");
+  CHECK_EQ(load({}, {"REEVE_ANALYSIS_API_KEY="})->analysis.api_key, "");
+}
+
+SCENARIO("a type that only the settings name is a type") {
+  auto xs = load_file("types.SEND_MAIL.processor = \"webhook\"\n"
+                      "types {\n  MAKE-PDF {\n"
+                      "    processor = \"command\"\n"
+                      "    command = [\"/bin/cat\", \"-\"]\n  }\n}\n",
+                      {"--types.SEND_MAIL.url=http://127.0.0.1:1/x"},
+                      {"REEVE_TYPES_SEND_MAIL_SECRET=s3cr3t"});
+  CHECK_EQ(xs->types().size(), 7u);
+  CHECK_EQ(xs->type("SEND_MAIL").url, "http://127.0.0.1:1/x");
+  CHECK_EQ(xs->type("SEND_MAIL").secret, "s3cr3t");
+  CHECK_EQ(xs->type("MAKE-PDF").command, (strings{"/bin/cat", "-"}));
+  CHECK(xs->print().find("s3cr3t") == std::string::npos);
+}
+
+SCENARIO("a type of the settings must be complete") {
+  CHECK(contains(complaint({"--types.X.timeout=1s"}), "types.X.processor"));
+  CHECK(contains(complaint({"--types.X.processor=magic"}), "webhook"));
+  CHECK(contains(complaint({"--types.X.processor=webhook"}), "types.X.url"));
+  CHECK(
+    contains(complaint({"--types.X.processor=command"}), "types.X.command"));
+  CHECK(contains(complaint({"--types.X.procesor=command"}), "did you mean"));
+  CHECK(contains(complaint({"--types.a b.processor=command"}), "a name of"));
+  CHECK(contains(complaint({"--types.CARD_ANALYSIS.url=http://x"}),
+                 "there is no option"));
+}
+
 SCENARIO("the file may be named by the environment") {
   auto path = file("workers = 9\n");
   CHECK_EQ(load({}, {"REEVE_CONFIG_FILE=" + path})->workers, 9u);
@@ -229,15 +262,32 @@ SCENARIO("a group that is not closed is refused, not dropped") {
 }
 
 SCENARIO("values out of range are refused") {
-  for (std::string argument :
-       {"--workers=0", "--workers=65", "--node.lease=0s", "--node.lease=-5s",
-        "--node.name=", "--node.name=a#b", "--retry.factor=0.5",
-        "--retry.factor=nan", "--retry.jitter=2", "--http.address=localhost",
-        "--http.max-body-bytes=1", "--queue.poll-interval=0s",
-        "--analysis.provider=magic", "--analysis.url=ftp://x",
-        "--auth.mode=none", "--log.level=loud", "--log.format=xml",
-        "--http.allowed-origins=[\"*\"]",
-        "--types.CARD_ANALYSIS.max-attempts=0"}) {
+  for (std::string argument : {"--workers=0",
+                               "--workers=65",
+                               "--node.lease=0s",
+                               "--node.lease=-5s",
+                               "--node.name=",
+                               "--node.name=a#b",
+                               "--retry.factor=0.5",
+                               "--retry.factor=nan",
+                               "--retry.jitter=2",
+                               "--http.address=localhost",
+                               "--http.max-body-bytes=1",
+                               "--queue.poll-interval=0s",
+                               "--analysis.provider=magic",
+                               "--analysis.url=ftp://x",
+                               "--auth.mode=none",
+                               "--log.level=loud",
+                               "--log.format=xml",
+                               "--http.allowed-origins=[\"*\"]",
+                               "--types.CARD_ANALYSIS.max-attempts=0",
+                               "--text.provider=magic",
+                               "--image.provider=magic",
+                               "--text.concurrency=0",
+                               "--image.url=ftp://x",
+                               "--gate.breaker-failures=0",
+                               "--san.time-zone=",
+                               "--types.BOOK_GENERATION.concurrency=65"}) {
     auto key = argument.substr(2, argument.find('=') - 2);
     CHECK(contains(complaint({argument}), key));
   }
