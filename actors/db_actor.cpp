@@ -39,6 +39,8 @@ void collect(const write_answer& answer, std::vector<job>& out) {
     out.insert(out.end(), x->jobs.begin(), x->jobs.end());
   } else if (const auto* x = std::get_if<rescued>(&answer)) {
     out.insert(out.end(), x->jobs.begin(), x->jobs.end());
+  } else if (const auto* x = std::get_if<bulk_retried>(&answer)) {
+    out.insert(out.end(), x->jobs.begin(), x->jobs.end());
   }
 }
 
@@ -65,6 +67,9 @@ db_actor::behavior_type db_actor_state::make_behavior() {
     },
     [this](cancel_write& x) { return append<changed>(std::move(x)); },
     [this](retry_write& x) { return append<changed>(std::move(x)); },
+    [this](bulk_retry_write& x) { return append<bulk_retried>(std::move(x)); },
+    [this](pause_write& x) { return append<done>(std::move(x)); },
+    [this](summary_write& x) { return append<stored_summary>(std::move(x)); },
     [this](delete_scrap_write& x) { return append<done>(std::move(x)); },
     [this](progress_write& x) { return append<changed>(std::move(x)); },
     // -- inspectable_actor ----------------------------------------------------
@@ -74,6 +79,9 @@ db_actor::behavior_type db_actor_state::make_behavior() {
       return append<claimed>(std::move(x), repeated);
     },
     [this](settle_write& x, bool repeated) {
+      return append<changed>(std::move(x), repeated);
+    },
+    [this](step_write& x, bool repeated) {
       return append<changed>(std::move(x), repeated);
     },
     [this](heartbeat_write& x) { return append<renewed>(std::move(x)); },

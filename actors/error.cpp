@@ -1,4 +1,4 @@
-// actors/error.cpp -- names of the errors that travel between actors.
+// actors/error.cpp -- names of errors and states that travel between actors.
 #include "actors/interfaces.hpp"
 
 #include <utility>
@@ -18,6 +18,7 @@ constexpr std::pair<ec, const char*> names[] = {
   {ec::shutting_down, "shutting_down"},
   {ec::restart_limit, "restart_limit"},
   {ec::cannot_listen, "cannot_listen"},
+  {ec::insufficient_funds, "insufficient_funds"},
 };
 
 ec code_of(refusal_code x) {
@@ -32,6 +33,8 @@ ec code_of(refusal_code x) {
       return ec::lease_lost;
     case refusal_code::key_reused:
       return ec::key_reused;
+    case refusal_code::insufficient_funds:
+      return ec::insufficient_funds;
   }
   return ec::invalid_argument;
 }
@@ -65,6 +68,22 @@ bool from_integer(uint8_t in, ec& out) {
 
 caf::error make_error(const refusal& x) {
   return caf::make_error(code_of(x.code), x.message);
+}
+
+std::string to_string(lane_state x) {
+  switch (x) {
+    case lane_state::open:
+      return "open";
+    case lane_state::parked:
+      return "parked";
+    case lane_state::broken:
+      return "broken";
+    case lane_state::probing:
+      return "probing";
+    case lane_state::paused:
+      return "paused";
+  }
+  return "???";
 }
 
 } // namespace reeve

@@ -15,7 +15,7 @@ public:
   static constexpr const char* name = "reeve.executor";
 
   executor_state(executor_actor::pointer self, job_actor owner,
-                 reader_actor reader,
+                 run_services_actor services,
                  std::shared_ptr<const processor_registry> processors);
 
   executor_actor::behavior_type make_behavior();
@@ -25,7 +25,7 @@ private:
 
   executor_actor::pointer self_;
   job_actor owner_;
-  reader_actor reader_;
+  run_services_actor services_;
   std::shared_ptr<const processor_registry> processors_;
 };
 

@@ -1,285 +1,8 @@
-// actors/interfaces.hpp -- every message and every actor interface: the map of
-// the node. Messages never leave the process, hence most are not serializable.
+// actors/interfaces.hpp -- every actor interface: the map of the node.
 #pragma once
 
-#include "persistence/job.hpp"
-#include "persistence/job_store.hpp"
-#include "processors/processor.hpp"
-
-#include <caf/actor_addr.hpp>
-#include <caf/default_enum_inspect.hpp>
-#include <caf/error.hpp>
-#include <caf/is_error_code_enum.hpp>
-#include <caf/string_view.hpp>
-#include <caf/type_id.hpp>
-#include <caf/typed_actor.hpp>
-
-#include <chrono>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <stop_token>
-#include <string>
-#include <variant>
-#include <vector>
-
-namespace reeve {
-
-// -- errors -------------------------------------------------------------------
-
-/// Failures that travel between actors, cut by what the caller may do. Append
-/// only: values end up in logs.
-enum class ec : uint8_t {
-  /// The database is away and nothing was written: try again later.
-  store_unavailable = 1,
-  /// Whether the write was committed is not known: look, or repeat with the
-  /// same ids.
-  outcome_unknown,
-  /// The store cannot keep a value: give up.
-  invalid_argument,
-  not_found,
-  /// The job's state forbids this.
-  conflict,
-  /// Another run owns the job by now: drop the result.
-  lease_lost,
-  /// The idempotency key came with another request before.
-  key_reused,
-  /// The node takes no new work: try another one, or later.
-  shutting_down,
-  /// A child failed more often than its budget allows.
-  restart_limit,
-  /// The listening socket could not be opened.
-  cannot_listen,
-};
-
-std::string to_string(ec x);
-bool from_string(caf::string_view in, ec& out);
-bool from_integer(uint8_t in, ec& out);
-
-template <class Inspector>
-bool inspect(Inspector& f, ec& x) {
-  return caf::default_enum_inspect(f, x);
-}
-
-/// What a store's refusal is called between actors.
-caf::error make_error(const refusal& x);
-
-// -- messages -----------------------------------------------------------------
-
-/// Jobs as one transaction left them, in commit order.
-struct committed_changes {
-  std::vector<job> jobs;
-};
-
-/// Tells a run to end early. Shared by the supervisor, the job actor and the
-/// executor, so that it works although the executor's thread is busy.
-struct run_control {
-  std::stop_source stop;
-};
-using run_control_ptr = std::shared_ptr<run_control>;
-
-/// One run, from the supervisor to a job actor and on to its executor.
-struct assignment {
-  reeve::job job;
-  run_control_ptr control;
-  std::chrono::milliseconds timeout{0};
-};
-
-/// How a run ended, from the executor to its job actor to the supervisor.
-struct run_report {
-  int64_t seq = 0;
-  int64_t run = 0;
-  outcome result;
-};
-
-/// How far a run is.
-struct run_progress {
-  int64_t seq = 0;
-  int64_t run = 0;
-  int percent = 0;
-  std::string message;
-};
-
-/// What a watcher wants to see: one job, or all that fit.
-struct watch_filter {
-  std::optional<std::string> job_id;
-  std::optional<std::string> type;
-  std::optional<std::string> user_id;
-  /// Resume after this event of the shared feed, or this version of the job.
-  std::optional<int64_t> last_seen;
-};
-
-/// One committed change, numbered by the hub.
-struct job_event {
-  int64_t number = 0;
-  std::shared_ptr<const job> what;
-};
-
-/// The answer to a subscription.
-struct watch_started {
-  /// Events since `last_seen`, when the replay buffer reaches back that far.
-  std::vector<job_event> replay;
-  /// It does not reach back: the watcher has missed something.
-  bool gap = false;
-  /// The number of the newest event.
-  int64_t newest = 0;
-  /// When it dies, so does the subscription.
-  caf::actor_addr hub;
-};
-
-/// An actor as `/api/actors` shows it.
-struct actor_report {
-  std::string name;
-  uint64_t id = 0;
-  std::string parent;
-  /// `running`, `idle`, `degraded`, `away`, `draining`, `unresponsive`, …
-  std::string state;
-  uint64_t mailbox = 0;
-  uint64_t messages = 0;
-  uint32_t restarts = 0;
-  std::string last_error;
-  std::chrono::milliseconds uptime{0};
-  std::optional<std::string> job_id;
-};
-
-struct tree_report {
-  std::vector<actor_report> actors;
-};
-
-/// How a drain went.
-struct drain_report {
-  uint32_t finished = 0;
-  uint32_t returned = 0;
-  /// Runs whose end could not be written; the next boot rescues them.
-  uint32_t unsettled = 0;
-};
-
-template <class Inspector>
-bool inspect(Inspector& f, drain_report& x) {
-  return f.object(x).fields(f.field("finished", x.finished),
-                            f.field("returned", x.returned),
-                            f.field("unsettled", x.unsettled));
-}
-
-/// Somebody who follows jobs.
-using watcher_actor = caf::typed_actor<
-  // A committed change; versions of one job only grow.
-  caf::result<void>(job_event)>;
-
-using job_list = std::vector<job>;
-using attempt_list = std::vector<attempt>;
-using card_list = std::vector<knowledge_card>;
-
-} // namespace reeve
-
-// -- type ids -----------------------------------------------------------------
-
-// clang-format off
-CAF_BEGIN_TYPE_ID_BLOCK(reeve, caf::first_custom_type_id)
-
-  CAF_ADD_TYPE_ID(reeve, (reeve::ec))
-  CAF_ADD_TYPE_ID(reeve, (reeve::drain_report))
-
-  CAF_ADD_TYPE_ID(reeve, (reeve::actor_report))
-  CAF_ADD_TYPE_ID(reeve, (reeve::api_key))
-  CAF_ADD_TYPE_ID(reeve, (reeve::assignment))
-  CAF_ADD_TYPE_ID(reeve, (reeve::attempt_list))
-  CAF_ADD_TYPE_ID(reeve, (reeve::cancel_write))
-  CAF_ADD_TYPE_ID(reeve, (reeve::card_list))
-  CAF_ADD_TYPE_ID(reeve, (reeve::changed))
-  CAF_ADD_TYPE_ID(reeve, (reeve::claim_write))
-  CAF_ADD_TYPE_ID(reeve, (reeve::claimed))
-  CAF_ADD_TYPE_ID(reeve, (reeve::committed_changes))
-  CAF_ADD_TYPE_ID(reeve, (reeve::delete_scrap_write))
-  CAF_ADD_TYPE_ID(reeve, (reeve::done))
-  CAF_ADD_TYPE_ID(reeve, (reeve::enqueue_batch_write))
-  CAF_ADD_TYPE_ID(reeve, (reeve::enqueue_write))
-  CAF_ADD_TYPE_ID(reeve, (reeve::enqueued))
-  CAF_ADD_TYPE_ID(reeve, (reeve::enqueued_batch))
-  CAF_ADD_TYPE_ID(reeve, (reeve::heartbeat_write))
-  CAF_ADD_TYPE_ID(reeve, (reeve::job))
-  CAF_ADD_TYPE_ID(reeve, (reeve::job_event))
-  CAF_ADD_TYPE_ID(reeve, (reeve::job_filter))
-  CAF_ADD_TYPE_ID(reeve, (reeve::job_list))
-  CAF_ADD_TYPE_ID(reeve, (reeve::knowledge_card))
-  CAF_ADD_TYPE_ID(reeve, (reeve::progress_write))
-  CAF_ADD_TYPE_ID(reeve, (reeve::renewed))
-  CAF_ADD_TYPE_ID(reeve, (reeve::rescue_write))
-  CAF_ADD_TYPE_ID(reeve, (reeve::rescued))
-  CAF_ADD_TYPE_ID(reeve, (reeve::retry_write))
-  CAF_ADD_TYPE_ID(reeve, (reeve::run_progress))
-  CAF_ADD_TYPE_ID(reeve, (reeve::run_report))
-  CAF_ADD_TYPE_ID(reeve, (reeve::scrap))
-  CAF_ADD_TYPE_ID(reeve, (reeve::settle_write))
-  CAF_ADD_TYPE_ID(reeve, (reeve::store_stats))
-  CAF_ADD_TYPE_ID(reeve, (reeve::tree_report))
-  CAF_ADD_TYPE_ID(reeve, (reeve::watch_filter))
-  CAF_ADD_TYPE_ID(reeve, (reeve::watch_started))
-  CAF_ADD_TYPE_ID(reeve, (reeve::watcher_actor))
-
-  CAF_ADD_ATOM(reeve, reeve, attempts_atom)
-  CAF_ADD_ATOM(reeve, reeve, boot_atom)
-  CAF_ADD_ATOM(reeve, reeve, card_atom)
-  CAF_ADD_ATOM(reeve, reeve, cards_atom)
-  CAF_ADD_ATOM(reeve, reeve, drain_atom)
-  CAF_ADD_ATOM(reeve, reeve, due_atom)
-  CAF_ADD_ATOM(reeve, reeve, find_atom)
-  CAF_ADD_ATOM(reeve, reeve, flush_atom)
-  CAF_ADD_ATOM(reeve, reeve, interrupt_atom)
-  CAF_ADD_ATOM(reeve, reeve, key_atom)
-  CAF_ADD_ATOM(reeve, reeve, ready_atom)
-  CAF_ADD_ATOM(reeve, reeve, reconnect_atom)
-  CAF_ADD_ATOM(reeve, reeve, restart_atom)
-  CAF_ADD_ATOM(reeve, reeve, run_atom)
-  CAF_ADD_ATOM(reeve, reeve, scrap_atom)
-  CAF_ADD_ATOM(reeve, reeve, stats_atom)
-  CAF_ADD_ATOM(reeve, reeve, status_atom)
-  CAF_ADD_ATOM(reeve, reeve, sweep_atom)
-  CAF_ADD_ATOM(reeve, reeve, timeout_atom)
-  CAF_ADD_ATOM(reeve, reeve, tree_atom)
-  CAF_ADD_ATOM(reeve, reeve, wake_atom)
-  CAF_ADD_ATOM(reeve, reeve, watch_atom)
-
-CAF_END_TYPE_ID_BLOCK(reeve)
-// clang-format on
-
-CAF_ERROR_CODE_ENUM(reeve::ec)
-
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::actor_report)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::api_key)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::assignment)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::attempt_list)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::cancel_write)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::card_list)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::changed)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::claim_write)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::claimed)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::committed_changes)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::delete_scrap_write)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::done)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::enqueue_batch_write)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::enqueue_write)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::enqueued)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::enqueued_batch)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::heartbeat_write)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::job)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::job_event)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::job_filter)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::job_list)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::knowledge_card)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::progress_write)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::renewed)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::rescue_write)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::rescued)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::retry_write)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::run_progress)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::run_report)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::scrap)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::settle_write)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::store_stats)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::tree_report)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::watch_filter)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(reeve::watch_started)
+#include "actors/messages.hpp"
+#include "actors/type_ids.hpp"
 
 namespace reeve {
 
@@ -307,22 +30,54 @@ using reader_actor = caf::typed_actor<
   caf::result<store_stats>(stats_atom),
   // An API key by its digest. Fails with `not_found`.
   caf::result<api_key>(key_atom, std::string),
+  // What a job has done for good, oldest first. Fails with `not_found`.
+  caf::result<step_list>(steps_query),
+  // What providers were paid for, largest use first.
+  caf::result<usage_rows>(usage_query),
+  // Failures by what they have in common, newest first.
+  caf::result<error_groups>(errors_query),
+  // What a bulk retry would find.
+  caf::result<failure_preview>(preview_query),
+  // What the database knows of why a job waits. Fails with `not_found`.
+  caf::result<queue_facts>(facts_query),
+  // Types that were paused at some time.
+  caf::result<type_states>(pauses_query),
+  // Fails with `not_found`.
+  caf::result<summary_view>(summary_query),
+  // One user's cards in a span of time, with embeddings.
+  caf::result<card_list>(cards_query),
+  // A book with its pages. Fails with `not_found`.
+  caf::result<content>(content_query),
+  // A page's picture. Fails with `not_found`.
+  caf::result<page_image>(image_query), caf::result<account>(account_query),
   // Does the database answer? The supervisor also fails with
   // `shutting_down`.
   caf::result<void>(ready_atom)>;
+
+/// Searches by similarity, which take longer than reads may. Fail with
+/// `store_unavailable`.
+using recaller_actor = caf::typed_actor<
+  // Cards similar to a text; the provider of embeddings may be asked.
+  caf::result<card_hits>(recall_query),
+  // Cards similar to an embedding.
+  caf::result<card_hits>(card_search)>;
 
 /// Writes that clients ask for; answered after the commit. All fail with
 /// `store_unavailable` (nothing was written), `outcome_unknown` and
 /// `invalid_argument`.
 using writer_actor = caf::typed_actor<
-  // Fails with `key_reused`.
+  // Fails with `key_reused` and `insufficient_funds`.
   caf::result<enqueued>(enqueue_write),
   // All or none.
   caf::result<enqueued_batch>(enqueue_batch_write),
   // Fails with `not_found` and `conflict`.
   caf::result<changed>(cancel_write),
-  // Fails with `not_found` and `conflict`.
+  // Fails with `not_found`, `conflict` and `insufficient_funds`.
   caf::result<changed>(retry_write),
+  // A page of a bulk retry.
+  caf::result<bulk_retried>(bulk_retry_write),
+  // Pauses or resumes a type on all nodes.
+  caf::result<done>(pause_write), caf::result<stored_summary>(summary_write),
   // Fails with `not_found`.
   caf::result<done>(delete_scrap_write),
   // How far a run is. Fails with `lease_lost`.
@@ -334,7 +89,9 @@ using db_actor = writer_actor::extend_with<inspectable_actor>::extend<
   caf::result<claimed>(claim_write, bool),
   // Fails with `lease_lost`.
   caf::result<changed>(settle_write, bool),
-  caf::result<renewed>(heartbeat_write), caf::result<rescued>(rescue_write),
+  // What a run has done for good. Fails with `lease_lost` and `not_found`.
+  caf::result<changed>(step_write, bool), caf::result<renewed>(heartbeat_write),
+  caf::result<rescued>(rescue_write),
   // INTERNAL: everything that was queued by now goes into one transaction.
   caf::result<void>(flush_atom),
   // INTERNAL: try to reach the database again.
@@ -342,6 +99,28 @@ using db_actor = writer_actor::extend_with<inspectable_actor>::extend<
 
 /// The QUERY ACTOR: every read, on a connection of its own.
 using query_actor = reader_actor::extend_with<inspectable_actor>;
+
+/// The RECALL actor: similarity search, on a connection of its own.
+using recall_actor = recaller_actor::extend_with<inspectable_actor>;
+
+/// A PROVIDER GATE: who may call one provider's model, and when.
+using provider_gate_actor = inspectable_actor::extend<
+  // Answered when it is the caller's turn, or when there is no hope for long.
+  // Monitors the caller.
+  caf::result<permit_answer>(permit_request), caf::result<void>(permit_return),
+  // Opens a paused lane.
+  caf::result<done>(resume_lane), caf::result<lane_report>(lanes_query),
+  // INTERNAL: a time has come.
+  caf::result<void>(caf::tick_atom)>;
+
+/// Who hears of a gate's changes.
+using lane_watcher_actor = caf::typed_actor<caf::result<void>(lane_report)>;
+
+/// What an executor asks of the node for its run.
+using run_services_actor = reader_actor::extend_with<recaller_actor>::extend<
+  caf::result<changed>(step_write, bool),
+  // Fails with `not_found` for a lane this node does not have.
+  caf::result<permit_answer>(permit_request), caf::result<void>(permit_return)>;
 
 /// The EVENT HUB: fans committed changes out to watchers.
 using event_hub_actor =
@@ -400,7 +179,7 @@ using gateway_actor = inspectable_actor::extend<
 
 /// What others may ask of the supervisor: it forwards reads and writes to
 /// whoever serves them now, so that no handle goes stale.
-using supervisor_actor = reader_actor::extend_with<writer_actor>::extend<
+using supervisor_actor = run_services_actor::extend_with<writer_actor>::extend<
   // Starts everything, in order; answers with the port once the node serves.
   caf::result<uint16_t>(boot_atom),
   // Takes no new work, waits for running jobs, then ends.
@@ -415,6 +194,16 @@ using supervisor_actor = reader_actor::extend_with<writer_actor>::extend<
   caf::result<void>(wake_atom),
   // Forwarded to the event hub.
   caf::result<watch_started>(watch_atom, watch_filter, watcher_actor),
+  // All job types of this node. Fails with `store_unavailable`.
+  caf::result<type_reports>(types_query),
+  // All lanes of this node.
+  caf::result<lane_reports>(lanes_query),
+  // Opens a paused lane. Fails with `not_found`.
+  caf::result<done>(resume_lane),
+  // Why a job does not run. Fails with `not_found`.
+  caf::result<explanation>(explain_query),
+  // From a gate.
+  caf::result<void>(lane_report),
   // The supervision tree; silent actors are `unresponsive`.
   caf::result<tree_report>(tree_atom),
   // INTERNAL: renews this node's leases.

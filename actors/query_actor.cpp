@@ -1,7 +1,7 @@
 // actors/query_actor.cpp -- reads, from committed state only.
 #include "actors/query_actor.hpp"
 
-#include "config/log.hpp"
+#include "persistence/store_rules.hpp"
 
 #include <utility>
 
@@ -9,12 +9,28 @@ namespace reeve {
 
 namespace {
 
-using namespace std::chrono_literals;
-
-/// A dead server is asked this often, whoever waits.
-constexpr auto retry_interval = 250ms;
-
 constexpr uint32_t most_cards = 100;
+
+std::optional<summary_view> find_summary(job_store& store,
+                                         const summary_query& x) {
+  return is_date(x.id_or_date) ? store.find_summary_of(x.user_id, x.id_or_date)
+                               : store.find_summary(x.id_or_date);
+}
+
+// Those of a job that exists.
+std::optional<step_list> find_steps(job_store& store, const std::string& id) {
+  auto result = store.steps_of(id);
+  if (result.empty() && !store.find_job(id))
+    return std::nullopt;
+  return result;
+}
+
+std::optional<attempt_list> find_attempts(job_store& store,
+                                          const std::string& id) {
+  if (!store.find_job(id))
+    return std::nullopt;
+  return store.attempts_of(id);
+}
 
 } // namespace
 
@@ -26,6 +42,7 @@ query_actor_state::query_actor_state(query_actor::pointer self,
 
 query_actor::behavior_type query_actor_state::make_behavior() {
   return {
+    // -- jobs -----------------------------------------------------------------
     [this](find_atom, const std::string& id) -> caf::result<job> {
       return find([&](job_store& store) { return store.find_job(id); });
     },
@@ -33,11 +50,37 @@ query_actor::behavior_type query_actor_state::make_behavior() {
       return read([&](job_store& store) { return store.list_jobs(filter); });
     },
     [this](attempts_atom, const std::string& id) -> caf::result<attempt_list> {
-      return find([&](job_store& store) {
-        auto exists = store.find_job(id).has_value();
-        return exists ? std::optional{store.attempts_of(id)} : std::nullopt;
+      return find([&](job_store& store) { return find_attempts(store, id); });
+    },
+    [this](stats_atom) -> caf::result<store_stats> {
+      return read([](job_store& store) { return store.stats(); });
+    },
+    [this](const steps_query& x) -> caf::result<step_list> {
+      return find(
+        [&](job_store& store) { return find_steps(store, x.job_id); });
+    },
+    [this](const usage_query& x) -> caf::result<usage_rows> {
+      return read([&](job_store& store) {
+        return store.usage_between(x.from, x.to, x.by);
       });
     },
+    [this](const errors_query& x) -> caf::result<error_groups> {
+      return read([&](job_store& store) {
+        return store.error_groups(x.filter, x.limit);
+      });
+    },
+    [this](const preview_query& x) -> caf::result<failure_preview> {
+      return read(
+        [&](job_store& store) { return store.preview_failures(x.filter); });
+    },
+    [this](const facts_query& x) -> caf::result<queue_facts> {
+      return find(
+        [&](job_store& store) { return store.facts_about(x.job_id); });
+    },
+    [this](const pauses_query&) -> caf::result<type_states> {
+      return read([](job_store& store) { return store.type_states(); });
+    },
+    // -- SAN ------------------------------------------------------------------
     [this](scrap_atom, const std::string& id) -> caf::result<scrap> {
       return find([&](job_store& store) { return store.find_scrap(id); });
     },
@@ -49,9 +92,29 @@ query_actor::behavior_type query_actor_state::make_behavior() {
         return store.cards_of_scrap(scrap_id, most_cards);
       });
     },
-    [this](stats_atom) -> caf::result<store_stats> {
-      return read([](job_store& store) { return store.stats(); });
+    [this](const summary_query& x) -> caf::result<summary_view> {
+      return find([&](job_store& store) { return find_summary(store, x); });
     },
+    [this](const cards_query& x) -> caf::result<card_list> {
+      return read([&](job_store& store) {
+        return store.cards_between(x.user_id, x.from, x.to, x.limit);
+      });
+    },
+    // -- books ----------------------------------------------------------------
+    [this](const content_query& x) -> caf::result<content> {
+      return find([&](job_store& store) { return store.find_content(x.id); });
+    },
+    [this](const image_query& x) -> caf::result<page_image> {
+      return find([&](job_store& store) {
+        return store.find_image(x.content_id, x.number);
+      });
+    },
+    [this](const account_query& x) -> caf::result<account> {
+      return read([&](job_store& store) {
+        return store.find_account(x.user_id, x.limit);
+      });
+    },
+    // -- the rest -------------------------------------------------------------
     [this](key_atom, const std::string& digest) -> caf::result<api_key> {
       return find([&](job_store& store) { return store.find_api_key(digest); });
     },
@@ -64,64 +127,15 @@ query_actor::behavior_type query_actor_state::make_behavior() {
         return std::move(answered.error());
       return caf::unit;
     },
-    [this](status_atom) {
-      actor_report result;
-      result.state = away_ ? "away" : "idle";
-      result.mailbox = self_->mailbox().size();
-      result.messages = reads_;
-      result.last_error = last_error_;
-      return result;
-    },
+    [this](status_atom) { return status(); },
   };
 }
 
-template <class F>
-auto query_actor_state::read(F f)
-  -> caf::expected<decltype(f(std::declval<job_store&>()))> {
-  ++reads_;
-  // A connection that died while it was idle shows only now: one more try.
-  auto tries = away_ ? 1 : 2;
-  while (tries-- > 0 && reconnect_if_away()) {
-    try {
-      return f(*store_);
-    } catch (const store_unavailable& err) {
-      away_ = true;
-      last_error_ = err.what();
-      next_try_ = {};
-    }
-  }
-  return caf::make_error(ec::store_unavailable, last_error_);
-}
-
-template <class F>
-auto query_actor_state::find(F f) -> caf::expected<
-  typename decltype(f(std::declval<job_store&>()))::value_type> {
-  auto found = read(std::move(f));
-  if (!found)
-    return std::move(found.error());
-  if (!*found)
-    return caf::make_error(ec::not_found);
-  return std::move(**found);
-}
-
-bool query_actor_state::reconnect_if_away() {
-  if (!away_)
-    return true;
-  auto now = self_->clock().now();
-  if (now < next_try_)
-    return false;
-  try {
-    store_->reconnect();
-    store_->ping();
-  } catch (const store_unavailable& err) {
-    if (last_error_ != err.what())
-      log::warn("query.connection-lost", {{"error", err.what()}});
-    last_error_ = err.what();
-    next_try_ = now + retry_interval;
-    return false;
-  }
-  away_ = false;
-  return true;
+actor_report query_actor_state::status() const {
+  actor_report result;
+  store_.describe(result);
+  result.mailbox = self_->mailbox().size();
+  return result;
 }
 
 } // namespace reeve

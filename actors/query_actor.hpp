@@ -2,8 +2,8 @@
 #pragma once
 
 #include "actors/interfaces.hpp"
+#include "actors/read_connection.hpp"
 
-#include <caf/expected.hpp>
 #include <caf/typed_event_based_actor.hpp>
 
 #include <memory>
@@ -20,24 +20,21 @@ public:
   query_actor::behavior_type make_behavior();
 
 private:
-  /// Runs one read; a connection that was lost meanwhile is made anew once.
+  /// As those of `read_connection`, by this actor's clock.
   template <class F>
-  auto read(F f) -> caf::expected<decltype(f(std::declval<job_store&>()))>;
+  auto read(F f) {
+    return store_.read(self_->clock().now(), std::move(f));
+  }
 
-  /// As `read`, for what may be missing.
   template <class F>
-  auto find(F f) -> caf::expected<
-    typename decltype(f(std::declval<job_store&>()))::value_type>;
+  auto find(F f) {
+    return store_.find(self_->clock().now(), std::move(f));
+  }
 
-  bool reconnect_if_away();
+  actor_report status() const;
 
   query_actor::pointer self_;
-  std::unique_ptr<job_store> store_;
-  std::string last_error_;
-  uint64_t reads_ = 0;
-  bool away_ = false;
-  /// While the database is away, reads fail at once until then.
-  caf::actor_clock::time_point next_try_;
+  read_connection store_;
 };
 
 using query_actor_impl = query_actor::stateful_impl<query_actor_state>;

@@ -11,15 +11,6 @@
 
 namespace reeve {
 
-namespace {
-
-using namespace std::chrono_literals;
-
-/// An actor that is silent for longer is shown as unresponsive.
-constexpr auto status_timeout = 250ms;
-
-} // namespace
-
 supervisor_state::supervisor_state(supervisor_actor::pointer self,
                                    child_factories factories,
                                    supervisor_options options)
@@ -66,11 +57,51 @@ supervisor_actor::behavior_type supervisor_state::make_behavior() {
     [this](key_atom x, std::string& digest) {
       return forward<api_key>(query_, x, std::move(digest));
     },
+    [this](steps_query& x) { return forward<step_list>(query_, std::move(x)); },
+    [this](usage_query& x) {
+      return forward<usage_rows>(query_, std::move(x));
+    },
+    [this](errors_query& x) {
+      return forward<error_groups>(query_, std::move(x));
+    },
+    [this](preview_query& x) {
+      return forward<failure_preview>(query_, std::move(x));
+    },
+    [this](facts_query& x) {
+      return forward<queue_facts>(query_, std::move(x));
+    },
+    [this](pauses_query& x) {
+      return forward<type_states>(query_, std::move(x));
+    },
+    [this](summary_query& x) {
+      return forward<summary_view>(query_, std::move(x));
+    },
+    [this](cards_query& x) { return forward<card_list>(query_, std::move(x)); },
+    [this](content_query& x) { return forward<content>(query_, std::move(x)); },
+    [this](image_query& x) {
+      return forward<page_image>(query_, std::move(x));
+    },
+    [this](account_query& x) { return forward<account>(query_, std::move(x)); },
     [this](ready_atom x) -> caf::result<void> {
       if (draining_)
         return ec::shutting_down;
       return forward<void>(query_, x);
     },
+    // -- recaller_actor -------------------------------------------------------
+    [this](recall_query& x) {
+      return forward<card_hits>(recall_, std::move(x));
+    },
+    [this](card_search& x) {
+      return forward<card_hits>(recall_, std::move(x));
+    },
+    // -- run_services_actor ---------------------------------------------------
+    [this](step_write& x, bool repeated) {
+      return forward<changed>(db_, std::move(x), repeated);
+    },
+    [this](permit_request& x) {
+      return forward_to_gate<permit_answer>(x, x.lane);
+    },
+    [this](permit_return& x) { give_permit_back(x); },
     // -- writer_actor ---------------------------------------------------------
     [this](enqueue_write& x) { return forward_new_work<enqueued>(x); },
     [this](enqueue_batch_write& x) {
@@ -78,6 +109,11 @@ supervisor_actor::behavior_type supervisor_state::make_behavior() {
     },
     [this](cancel_write& x) { return forward<changed>(db_, std::move(x)); },
     [this](retry_write& x) { return forward_new_work<changed>(x); },
+    [this](bulk_retry_write& x) { return forward_new_work<bulk_retried>(x); },
+    [this](pause_write& x) { return pause(x); },
+    [this](summary_write& x) {
+      return forward<stored_summary>(db_, std::move(x));
+    },
     [this](delete_scrap_write& x) { return forward<done>(db_, std::move(x)); },
     [this](progress_write& x) { return forward<changed>(db_, std::move(x)); },
     // -- supervisor_actor -----------------------------------------------------
@@ -90,6 +126,11 @@ supervisor_actor::behavior_type supervisor_state::make_behavior() {
     [this](watch_atom x, watch_filter& filter, watcher_actor& who) {
       return forward<watch_started>(hub_, x, std::move(filter), std::move(who));
     },
+    [this](types_query) { return types(); },
+    [this](lanes_query) { return lanes(); },
+    [this](resume_lane& x) { return forward_to_gate<done>(x, x.name); },
+    [this](const explain_query& x) { return explain(x); },
+    [this](lane_report& x) { on_lane(x); },
     [this](tree_atom) { return tree(); },
     [this](caf::tick_atom) { renew_leases(); },
     [this](interrupt_atom) { interrupt_runs(); },
@@ -109,6 +150,15 @@ caf::result<Result> supervisor_state::forward_new_work(Write& x) {
   if (draining_)
     return caf::make_error(ec::shutting_down, "the node is shutting down");
   return forward<Result>(db_, std::move(x));
+}
+
+template <class Result, class T>
+caf::result<Result> supervisor_state::forward_to_gate(T& x,
+                                                      const std::string& lane) {
+  auto* gate = find_gate(lane);
+  if (gate == nullptr)
+    return caf::make_error(ec::not_found, "this node has no lane " + lane);
+  return forward<Result>(gate->handle, std::move(x));
 }
 
 void supervisor_state::on_changes(committed_changes& x) {
@@ -133,79 +183,6 @@ void supervisor_state::on_changes(committed_changes& x) {
     self_->send(hub_, std::move(x));
   if (due_now)
     look_for_work();
-}
-
-caf::result<tree_report> supervisor_state::tree() {
-  struct fan_in {
-    tree_report report;
-    size_t open = 0;
-  };
-  auto promise = self_->make_response_promise<tree_report>();
-  auto gathered = std::make_shared<fan_in>();
-  auto& actors = gathered->report.actors;
-  actors.push_back(describe_self());
-  for (const auto& x : children_.all())
-    actors.push_back(describe(x));
-  auto finish_one = [gathered, promise]() mutable {
-    if (--gathered->open == 0)
-      promise.deliver(std::move(gathered->report));
-  };
-  gathered->open = 1;
-  size_t index = 0;
-  for (const auto& x : children_.all()) {
-    ++index;
-    if (!x.handle)
-      continue;
-    ++gathered->open;
-    self_
-      ->request(caf::actor_cast<inspectable_actor>(x.handle), status_timeout,
-                status_atom_v)
-      .then(
-        [gathered, index, finish_one](const actor_report& own) mutable {
-          auto& shown = gathered->report.actors[index];
-          shown.state = own.state;
-          shown.mailbox = own.mailbox;
-          shown.messages = own.messages;
-          shown.job_id = own.job_id;
-          if (!own.last_error.empty())
-            shown.last_error = own.last_error;
-          finish_one();
-        },
-        [gathered, index, finish_one](const caf::error&) mutable {
-          gathered->report.actors[index].state = "unresponsive";
-          finish_one();
-        });
-  }
-  finish_one();
-  return promise;
-}
-
-actor_report supervisor_state::describe(const child& x) const {
-  actor_report result;
-  result.name = x.name;
-  result.parent = "supervisor";
-  result.id = x.handle ? x.handle.id() : 0;
-  result.state = to_string(x.state);
-  result.restarts = x.restarts;
-  result.last_error = x.last_error;
-  if (x.handle)
-    result.uptime = std::chrono::duration_cast<std::chrono::milliseconds>(
-      self_->clock().now() - x.started_at);
-  return result;
-}
-
-actor_report supervisor_state::describe_self() const {
-  actor_report result;
-  result.name = "supervisor";
-  result.id = self_->id();
-  result.state = stopping_ || draining_ ? "draining"
-    : recovered_                        ? "running"
-                                        : "starting";
-  result.mailbox = self_->mailbox().size();
-  result.messages = decisions_;
-  result.uptime = std::chrono::duration_cast<std::chrono::milliseconds>(
-    self_->clock().now() - started_at_);
-  return result;
 }
 
 } // namespace reeve

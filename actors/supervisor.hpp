@@ -1,10 +1,11 @@
-// actors/supervisor.hpp -- owns all other actors, assigns claimed jobs to job
-// actors and decides what follows from every end of a run.
+// actors/supervisor.hpp -- owns all other actors, claims what can run, assigns
+// it to job actors and decides what follows from every end of a run.
 #pragma once
 
 #include "actors/child_table.hpp"
 #include "actors/db_actor.hpp"
 #include "actors/decision.hpp"
+#include "actors/explanation.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/job_actor.hpp"
 #include "actors/metrics.hpp"
@@ -32,9 +33,18 @@ struct supervisor_options {
   /// Ends of runs that may wait for their commit; above, nothing is claimed.
   size_t max_unsettled = 32;
   retry_options retry;
+  /// The types that this node has a processor for, and the lanes of each.
+  std::map<std::string, std::vector<std::string>> types;
   std::function<type_options(const std::string&)> type;
   restart_budget budget;
   uint64_t seed = std::random_device{}();
+};
+
+/// Who guards one lane.
+struct gate_factory {
+  /// `provider/model`.
+  std::string lane;
+  std::function<provider_gate_actor(lane_watcher_actor)> spawn;
 };
 
 /// Spawns the children. A factory may throw `store_unavailable`: the child is
@@ -43,11 +53,15 @@ struct child_factories {
   std::function<event_hub_actor()> event_hub;
   std::function<db_actor(change_sink_actor)> db;
   std::function<query_actor()> query;
+  /// Empty in tests that search nothing.
+  std::function<recall_actor()> recall;
   std::function<recovery_actor(rescuer_actor)> recovery;
   std::function<scheduler_actor(wakeable_actor)> scheduler;
   /// Empty when the store announces nothing.
   std::function<listener_actor(wakeable_actor)> listener;
-  std::function<job_actor(run_owner_actor, reader_actor)> job;
+  /// One for each lane.
+  std::vector<gate_factory> gates;
+  std::function<job_actor(run_owner_actor, run_services_actor)> job;
   /// Empty in tests that need no socket.
   std::function<gateway_actor(supervisor_actor)> gateway;
 };
@@ -82,6 +96,15 @@ private:
     std::optional<active_run> run;
   };
 
+  /// A lane as its gate told it last.
+  struct gate_slot {
+    std::string lane;
+    provider_gate_actor handle;
+    lane_report last;
+    /// When it came to probe: at most one run may start because of that.
+    time_point probing_since;
+  };
+
   /// The end of a run until its commit.
   struct unsettled_run {
     settle_write write;
@@ -93,6 +116,7 @@ private:
 
   caf::result<uint16_t> boot();
   void add_children();
+  void add_gates();
   void start(child& x);
   void recover();
   void serve();
@@ -104,13 +128,30 @@ private:
   void stop_children();
   void stop_next();
 
-  // -- runs (supervisor_runs.cpp) ---------------------------------------------
+  // -- claims (supervisor_claims.cpp) -----------------------------------------
 
   void look_for_work();
+  std::vector<claimable_type> claimable_types(size_t free) const;
+  size_t probes_under_way(const gate_slot& lane) const;
   void send_claim(bool repeated);
   void on_claimed(claimed& x);
   void assign(slot& where, job& what);
   void give_back(const job& what);
+  size_t free_slots() const;
+  size_t running_of(const std::string& type) const;
+
+  // -- lanes (supervisor_lanes.cpp) -------------------------------------------
+
+  void on_lane(lane_report& x);
+  template <class Result, class T>
+  caf::result<Result> forward_to_gate(T& x, const std::string& lane);
+  void give_permit_back(permit_return& x);
+  caf::result<done> pause(pause_write& x);
+  gate_slot* find_gate(const std::string& lane);
+  const gate_slot* find_gate(const std::string& lane) const;
+
+  // -- runs (supervisor_runs.cpp) ---------------------------------------------
+
   void on_report(run_report& x);
   void on_slot_lost(slot& where);
   bool end_early(slot& where, run_outcome as, std::string message);
@@ -122,7 +163,6 @@ private:
   void on_renewed(const renewed& x, time_point asked_at);
   void stop_run(slot& where, stop_reason why);
   slot* find_run(int64_t seq, int64_t run);
-  size_t free_slots() const;
   void count_running();
 
   // -- the rest (supervisor.cpp) ----------------------------------------------
@@ -132,6 +172,17 @@ private:
   template <class Result, class Write>
   caf::result<Result> forward_new_work(Write& x);
   void on_changes(committed_changes& x);
+
+  // -- views (supervisor_views.cpp) -------------------------------------------
+
+  /// Asks all gates; silent ones are shown as they were.
+  void with_lanes(std::function<void(lane_reports)> f);
+  caf::result<lane_reports> lanes();
+  caf::result<type_reports> types();
+  type_report describe_type(const std::string& type, const type_states& pauses,
+                            const lane_reports& lanes) const;
+  caf::result<explanation> explain(const explain_query& x);
+  node_view view_for(const job& what, const lane_reports& lanes) const;
   caf::result<tree_report> tree();
   actor_report describe(const child& x) const;
   actor_report describe_self() const;
@@ -147,11 +198,13 @@ private:
   event_hub_actor hub_;
   db_actor db_;
   query_actor query_;
+  recall_actor recall_;
   recovery_actor recovery_;
   scheduler_actor scheduler_;
   listener_actor listener_;
   gateway_actor gateway_;
   std::vector<slot> slots_;
+  std::vector<gate_slot> gates_;
 
   /// Recovery has run: claims are allowed.
   bool recovered_ = false;

@@ -43,6 +43,9 @@ void supervisor_state::add_children() {
                 [this] { return untyped(db_ = factories_.db(self_)); });
   children_.add("query", essential,
                 [this] { return untyped(query_ = factories_.query()); });
+  if (factories_.recall)
+    children_.add("recall", essential,
+                  [this] { return untyped(recall_ = factories_.recall()); });
   children_.add("recovery", essential, [this] {
     return untyped(recovery_ = factories_.recovery(self_));
   });
@@ -53,6 +56,7 @@ void supervisor_state::add_children() {
     children_.add("listener", essential, [this] {
       return untyped(listener_ = factories_.listener(self_));
     });
+  add_gates();
   slots_.resize(options_.workers);
   for (size_t i = 0; i < slots_.size(); ++i) {
     slots_[i].name = "job-" + std::to_string(i + 1);
@@ -64,6 +68,22 @@ void supervisor_state::add_children() {
     children_.add("gateway", essential, [this] {
       return untyped(gateway_ = factories_.gateway(self_));
     });
+}
+
+void supervisor_state::add_gates() {
+  gates_.resize(factories_.gates.size());
+  for (size_t i = 0; i < gates_.size(); ++i) {
+    const auto& lane = factories_.gates[i].lane;
+    gates_[i].lane = lane;
+    children_.add("gate:" + lane, child_kind::essential, [this, i] {
+      auto& gate = gates_[i];
+      // Whatever its predecessor had learned, a new gate starts open.
+      gate.last = lane_report{};
+      gate.last.name = gate.lane;
+      gate.handle = factories_.gates[i].spawn(self_);
+      return untyped(gate.handle);
+    });
+  }
 }
 
 caf::result<uint16_t> supervisor_state::boot() {
@@ -135,10 +155,15 @@ void supervisor_state::on_down(const caf::down_msg& x) {
     db_ = nullptr;
   else if (who.name == "query")
     query_ = nullptr;
+  else if (who.name == "recall")
+    recall_ = nullptr;
   else if (who.name == "event-hub")
     hub_ = nullptr;
   else if (who.name == "scheduler")
     scheduler_ = nullptr;
+  for (auto& gate : gates_)
+    if (gate.handle && gate.handle.address() == x.source)
+      gate.handle = nullptr;
   for (auto& where : slots_)
     if (where.name == who.name)
       on_slot_lost(where);

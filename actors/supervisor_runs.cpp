@@ -1,4 +1,5 @@
-// actors/supervisor_runs.cpp -- from a claim to a committed end.
+// actors/supervisor_runs.cpp -- from the end of a run to its commit, and what
+// may stop it before.
 #include "actors/supervisor.hpp"
 
 #include "config/log.hpp"
@@ -11,89 +12,11 @@ namespace reeve {
 namespace {
 
 using namespace std::chrono_literals;
-using std::chrono::milliseconds;
 
 /// Until a write that failed for the store's reasons is tried again.
 constexpr auto write_retry = 500ms;
 
 } // namespace
-
-// -- claiming -----------------------------------------------------------------
-
-void supervisor_state::look_for_work() {
-  if (!recovered_ || draining_)
-    return;
-  if (claim_) {
-    look_again_ = true;
-    return;
-  }
-  auto free = free_slots();
-  if (free == 0 || unsettled_.size() >= options_.max_unsettled)
-    return;
-  claim_ = claim_write{options_.owner, static_cast<uint32_t>(free),
-                       options_.lease, ++claim_token_};
-  look_again_ = false;
-  send_claim(false);
-}
-
-void supervisor_state::send_claim(bool repeated) {
-  auto again = [this](const caf::error&) {
-    // Nothing is known of a claim whose answer is missing: the token finds it.
-    self_->run_delayed(write_retry, [this] { send_claim(true); });
-  };
-  if (!db_)
-    return again({});
-  self_->request(db_, options_.write_timeout, *claim_, repeated)
-    .then([this](claimed& x) { on_claimed(x); }, again);
-}
-
-void supervisor_state::on_claimed(claimed& x) {
-  claim_.reset();
-  metrics_.claimed(x.jobs.size());
-  if (x.next_due_in && scheduler_)
-    self_->send(scheduler_, due_atom_v, int64_t{x.next_due_in->count()});
-  auto where = slots_.begin();
-  for (auto& job : x.jobs) {
-    auto is_free = [](const slot& s) { return s.handle && !s.run; };
-    where = std::find_if(where, slots_.end(), is_free);
-    // A slot may have died, or the drain begun, since the claim was sent.
-    if (draining_ || where == slots_.end())
-      give_back(job);
-    else
-      assign(*where, job);
-  }
-  count_running();
-  if (draining_)
-    finish_drain_when_idle();
-  else if (x.more || look_again_)
-    look_for_work();
-}
-
-void supervisor_state::assign(slot& where, job& what) {
-  auto control = std::make_shared<run_control>();
-  auto timeout =
-    std::chrono::duration_cast<milliseconds>(options_.type(what.type).timeout);
-  log::info("job.started",
-            {{"job", what.id},
-             {"type", what.type},
-             {"run", what.run},
-             {"attempt", what.attempts},
-             {"slot", where.name}});
-  self_->send(where.handle, run_atom_v, assignment{what, control, timeout});
-  where.run = active_run{std::move(what), std::move(control),
-                         self_->clock().now(), stop_reason::none};
-  if (where.run->claimed.cancel_requested)
-    stop_run(where, stop_reason::cancelled);
-}
-
-void supervisor_state::give_back(const job& what) {
-  outcome result;
-  result.kind = run_outcome::interrupted;
-  result.message = "The node had no slot left for it";
-  ++drained_.returned;
-  settle({what, nullptr, self_->clock().now(), stop_reason::none},
-         std::move(result));
-}
 
 // -- ends of runs -------------------------------------------------------------
 
@@ -149,8 +72,10 @@ bool supervisor_state::end_early(slot& where, run_outcome as,
 void supervisor_state::settle(const active_run& run, outcome result) {
   ++decisions_;
   auto random = std::uniform_real_distribution<double>{}(random_);
-  auto what =
-    decide(run.claimed, result.kind, result.delay, options_.retry, random);
+  auto retry = options_.retry;
+  if (auto own = options_.type(run.claimed.type).backoff; own.count() > 0)
+    retry.backoff = own;
+  auto what = decide(run.claimed, result.kind, result.delay, retry, random);
   log::info("job.ended",
             {{"job", run.claimed.id},
              {"type", run.claimed.type},
@@ -165,7 +90,7 @@ void supervisor_state::settle(const active_run& run, outcome result) {
   write.outcome = result.kind;
   write.decision = what.what;
   write.result = std::move(result.result);
-  write.card = std::move(result.card);
+  write.effects = std::move(result.effects);
   write.error = std::move(result.message);
   write.why = std::move(what.why);
   write.delay = what.delay;
@@ -217,7 +142,7 @@ void supervisor_state::on_settle_failed(run_key key, const caf::error& err) {
     write.error = "The result could not be stored: " + to_string(err);
     write.why = "trying again cannot help";
     write.result = nullptr;
-    write.card.reset();
+    write.effects.clear();
     send_settle(key, false);
     return;
   } else if (err == ec::invalid_argument || err == ec::not_found
@@ -281,12 +206,6 @@ supervisor_state::slot* supervisor_state::find_run(int64_t seq, int64_t run) {
   };
   auto i = std::find_if(slots_.begin(), slots_.end(), is_it);
   return i != slots_.end() ? &*i : nullptr;
-}
-
-size_t supervisor_state::free_slots() const {
-  auto is_free = [](const slot& x) { return x.handle && !x.run; };
-  return static_cast<size_t>(
-    std::count_if(slots_.begin(), slots_.end(), is_free));
 }
 
 void supervisor_state::count_running() {

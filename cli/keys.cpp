@@ -2,11 +2,11 @@
 // a running node or without one.
 #include "cli/keys.hpp"
 
-#include "actors/gateway/access.hpp"
 #include "actors/gateway/rfc3339.hpp"
 #include "cli/serve.hpp"
+#include "cli/store_command.hpp"
 #include "config/options.hpp"
-#include "persistence/job_store.hpp"
+#include "persistence/digest.hpp"
 #include "persistence/text.hpp"
 #include "persistence/uuid.hpp"
 
@@ -83,27 +83,6 @@ int revoke(job_store& store, const std::string& id) {
   }
   std::cerr << "reeve: no key in force has the id '" << id << "'\n";
   return exit_failed;
-}
-
-template <class F>
-int with_store(const std::vector<std::string>& arguments,
-               const std::vector<std::string>& environment, F f) {
-  try {
-    options config;
-    config.load(arguments, environment);
-    auto stores = store_factory::make(config.database_url);
-    stores->migrate();
-    return f(*stores->connect());
-  } catch (const bad_option& err) {
-    std::cerr << "reeve: " << err.what() << '\n';
-    return exit_bad_usage;
-  } catch (const bad_database_url& err) {
-    std::cerr << "reeve: " << err.what() << '\n';
-    return exit_bad_usage;
-  } catch (const std::exception& err) {
-    std::cerr << "reeve: " << err.what() << '\n';
-    return exit_failed;
-  }
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // cli/main.cpp -- the `reeve` program.
 #include "actors/interfaces.hpp"
+#include "cli/accounts.hpp"
 #include "cli/keys.hpp"
 #include "cli/serve.hpp"
 
@@ -42,6 +43,7 @@ int main(int argc, char** argv, char** envp) {
     chosen = [&] { return reeve::serve(serve->remaining(), environment); };
   });
   reeve::add_keys_command(app, environment, chosen);
+  reeve::add_accounts_command(app, environment, chosen);
 
   try {
     app.parse(argc, argv);

@@ -3,13 +3,13 @@
 
 #include "actors/event_hub.hpp"
 #include "actors/executor.hpp"
+#include "actors/gateway/days.hpp"
 #include "actors/gateway/gateway.hpp"
 #include "actors/listener.hpp"
+#include "actors/provider_gate.hpp"
 #include "actors/query_actor.hpp"
-#include "processors/ai/analysis_server.hpp"
-#include "processors/ai/local_analysis.hpp"
-#include "processors/card_analysis.hpp"
-#include "processors/registry.hpp"
+#include "actors/recall_actor.hpp"
+#include "cli/catalog.hpp"
 
 #include <caf/actor_system.hpp>
 
@@ -23,33 +23,19 @@ std::chrono::milliseconds in_ms(caf::timespan x) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(x);
 }
 
-std::shared_ptr<analysis_model> make_analysis_model(const analysis_options& x) {
-  if (x.provider == "local")
-    return std::make_shared<local_analysis>();
-  analysis_server_options server;
-  server.url = x.url;
-  server.api_key = x.api_key;
-  server.connect_timeout = in_ms(x.connect_timeout);
-  server.total_timeout = in_ms(x.timeout);
-  server.max_response_bytes = x.max_response_bytes;
-  return std::make_shared<analysis_server>(std::move(server));
-}
-
-std::shared_ptr<processor_registry> make_processors(const options& config) {
-  auto result = std::make_shared<processor_registry>();
-  result->add(
-    "CARD_ANALYSIS",
-    std::make_shared<card_analysis>(make_analysis_model(config.analysis)));
-  return result;
-}
-
 std::shared_ptr<gateway_context> make_context(
   const options& config, const store_factory& stores,
   const processor_registry& processors) {
+  if (!is_time_zone(config.time_zone))
+    throw bad_option("san.time-zone: '" + config.time_zone
+                     + "' is no time zone; allowed are IANA names such as "
+                       "Asia/Seoul");
   auto result = std::make_shared<gateway_context>();
   result->http = config.http;
   result->auth_mode = config.auth_mode;
   result->node_name = config.node_name;
+  result->prices = config.prices;
+  result->time_zone = config.time_zone;
   result->shared_store = stores.backend() == "postgresql";
   for (const auto& type : processors.names())
     result->types.emplace(type, config.type(type));
@@ -63,11 +49,36 @@ lease_owner make_owner(const options& config) {
           std::chrono::duration_cast<std::chrono::microseconds>(now).count()};
 }
 
+std::map<std::string, std::vector<std::string>> lanes_by_type(
+  const processor_registry& processors) {
+  std::map<std::string, std::vector<std::string>> result;
+  for (const auto& type : processors.names()) {
+    auto lanes = processors.find(type)->lanes();
+    std::erase(lanes, "");
+    result.emplace(type, std::move(lanes));
+  }
+  return result;
+}
+
+std::vector<gate_factory> make_gates(caf::actor_system& sys,
+                                     const options& config, const models& of) {
+  std::vector<gate_factory> result;
+  for (const auto& [lane, concurrency] : lane_limits(config, of)) {
+    lane_options settings{lane, concurrency, config.gate};
+    result.push_back({lane, [&sys, settings](lane_watcher_actor watcher) {
+                        return sys.spawn<provider_gate_impl>(
+                          settings, std::move(watcher));
+                      }});
+  }
+  return result;
+}
+
 } // namespace
 
 supervisor_actor spawn_node(caf::actor_system& sys, const options& config,
                             store_factory& stores) {
-  auto processors = make_processors(config);
+  auto with = make_models(config);
+  auto processors = make_processors(config, with);
   auto context = make_context(config, stores, *processors);
   auto owner = make_owner(config);
   child_factories children;
@@ -81,6 +92,10 @@ supervisor_actor spawn_node(caf::actor_system& sys, const options& config,
   children.query = [&sys, &stores] {
     return sys.spawn<query_actor_impl, caf::detached>(stores.connect());
   };
+  children.recall = [&sys, &stores, model = with.analysis] {
+    return sys.spawn<recall_actor_impl, caf::detached>(stores.connect(), model);
+  };
+  children.gates = make_gates(sys, config, with);
   children.recovery = [&sys, owner, &config](rescuer_actor rescuer) {
     return sys.spawn<recovery_impl>(
       std::move(rescuer),
@@ -96,9 +111,9 @@ supervisor_actor spawn_node(caf::actor_system& sys, const options& config,
         [&stores] { return stores.listen(); }, std::move(target));
     };
   children.job = [&sys, &config, processors](run_owner_actor owner,
-                                             reader_actor reader) {
-    auto make_executor = [&sys, processors, reader](job_actor slot) {
-      return sys.spawn<executor_impl, caf::detached>(std::move(slot), reader,
+                                             run_services_actor services) {
+    auto make_executor = [&sys, processors, services](job_actor slot) {
+      return sys.spawn<executor_impl, caf::detached>(std::move(slot), services,
                                                      processors);
     };
     return sys.spawn<job_actor_impl>(
@@ -114,6 +129,7 @@ supervisor_actor spawn_node(caf::actor_system& sys, const options& config,
   settings.lease = in_ms(config.lease);
   settings.shutdown_grace = config.shutdown_grace;
   settings.retry = config.retry;
+  settings.types = lanes_by_type(*processors);
   settings.type = [&config](const std::string& type) {
     return config.type(type);
   };

@@ -116,10 +116,12 @@ options::options() : node_name(host_name()) {
       "who writes texts: local (offline, no model), anthropic or "
       "openai-compatible");
   add(text.url, "text", "url",
-      "base URL of the provider; empty: its public address");
+      "base URL of the provider; empty: its public address, or the usual one "
+      "of a local server");
   add(text.api_key, "text", "api-key",
       "key of the text provider; better in the environment");
-  add(text.model, "text", "model", "the model's name, as its provider has it");
+  add(text.model, "text", "model",
+      "the model's name; empty: a usual one of anthropic");
   add(text.max_tokens, "text", "max-tokens", "longest text, in tokens");
   add(text.concurrency, "text", "concurrency",
       "calls that may be under way at once");
@@ -135,7 +137,7 @@ options::options() : node_name(host_name()) {
   add(image.api_key, "image", "api-key",
       "key of the image provider; better in the environment");
   add(image.model, "image", "model",
-      "the model's name, as its provider has it");
+      "the model's name; empty: a usual one of gemini");
   add(image.concurrency, "image", "concurrency",
       "calls that may be under way at once");
   add(image.connect_timeout, "image", "connect-timeout",

@@ -102,8 +102,8 @@ void validate_text(const text_options& xs) {
   require(is_one_of(xs.provider, {"local", "anthropic", "openai-compatible"}),
           "text.provider", "local, anthropic or openai-compatible");
   require_url(xs.url, "text.url");
-  require(xs.provider == "local" || !xs.model.empty(), "text.model",
-          "the name of a model of the provider");
+  require(xs.provider != "openai-compatible" || !xs.model.empty(), "text.model",
+          "the name of a model of the server");
   require(xs.provider != "anthropic" || !xs.api_key.empty(), "text.api-key",
           "a key of the provider (REEVE_TEXT_API_KEY)");
   require(xs.max_tokens >= 16 && xs.max_tokens <= 1'000'000, "text.max-tokens",
@@ -119,8 +119,6 @@ void validate_image(const image_options& xs) {
   require(is_one_of(xs.provider, {"local", "gemini"}), "image.provider",
           "local or gemini");
   require_url(xs.url, "image.url");
-  require(xs.provider == "local" || !xs.model.empty(), "image.model",
-          "the name of a model of the provider");
   require(xs.provider != "gemini" || !xs.api_key.empty(), "image.api-key",
           "a key of the provider (REEVE_IMAGE_API_KEY)");
   require_concurrency(xs.concurrency, "image.concurrency");

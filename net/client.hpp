@@ -5,9 +5,11 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -27,6 +29,16 @@ struct client_request {
   std::chrono::milliseconds total_timeout{120'000};
   /// A longer body is `too_large`; reading stops there.
   size_t max_response_bytes = 8 * 1024 * 1024;
+  /// Connected, but no byte came for so long: `timeout`. 0: no such limit.
+  std::chrono::milliseconds idle_timeout{0};
+  /// Hears the body of a 2xx answer piece by piece, on the calling thread, and
+  /// the answer then has none; false ends the request as `cancelled`.
+  std::function<bool(std::string_view piece)> on_body;
+  /// Refuses addresses that are not public (loopback, private, link-local,
+  /// shared, multicast, documentation, and IPv6 forms that hold such an IPv4
+  /// address) as `forbidden_address`. What counts is the address of the
+  /// connection itself, whatever the name resolved to before.
+  bool public_addresses_only = false;
 };
 
 enum class client_error : uint8_t {
@@ -39,6 +51,8 @@ enum class client_error : uint8_t {
   /// The caller's stop token fired.
   cancelled,
   bad_request,
+  /// See `public_addresses_only`.
+  forbidden_address,
 };
 
 struct client_failure {

@@ -43,6 +43,22 @@ struct unspent_counts {
   bool operator==(const unspent_counts&) const = default;
 };
 
+/// What a provider's call cost.
+struct usage {
+  uint64_t input_tokens = 0;
+  uint64_t output_tokens = 0;
+  uint64_t images = 0;
+
+  usage& operator+=(const usage& x) {
+    input_tokens += x.input_tokens;
+    output_tokens += x.output_tokens;
+    images += x.images;
+    return *this;
+  }
+
+  bool operator==(const usage&) const = default;
+};
+
 /// A job as clients see it.
 struct job {
   /// The key inside the store: insertion order, never shown to clients.
@@ -75,6 +91,8 @@ struct job {
   /// Somebody asked a PROCESSING job to stop.
   bool cancel_requested = false;
   unspent_counts unspent;
+  /// Of all its steps, in all its runs.
+  usage used;
   /// Grows by one or more with every visible change.
   int64_t version = 1;
   /// Number of the current or last run; never given back.
@@ -141,29 +159,22 @@ struct attempt {
   std::optional<timestamp> next_run_at;
 };
 
-/// A text that a user keeps; the target of CARD_ANALYSIS.
-struct scrap {
-  std::string id;
-  std::string content;
-  std::optional<std::string> title;
-  std::optional<std::string> url;
-  std::optional<std::string> user_id;
-  timestamp created_at;
-};
-
-/// What CARD_ANALYSIS makes of a scrap.
-struct knowledge_card {
-  std::string id;
-  /// Soft reference: the scrap may be gone by now.
-  std::string scrap_id;
-  /// Unique: a job stores one card, however often it runs.
-  std::string job_id;
-  std::optional<std::string> user_id;
-  std::string summary;
-  std::vector<std::string> tags;
-  std::vector<float> embedding;
-  /// Which provider and model made it, e.g. `local`.
+/// A part of a job's work that was done and committed, so that no later run
+/// does it again. The key is the job, `name` and `input_hash`.
+struct job_step {
+  /// E.g. `text` or `image-3`.
+  std::string name;
+  /// SHA-256 of the step's input in lower-case hexadecimal digits: a step with
+  /// another input is another step.
+  std::string input_hash;
+  nlohmann::json result;
+  /// Who was paid for it, e.g. `anthropic`; empty: nobody.
+  std::string provider;
   std::string model;
+  usage used;
+  std::chrono::milliseconds took{0};
+  /// The run that did it.
+  int64_t run = 0;
   timestamp created_at;
 };
 

@@ -15,6 +15,8 @@ std::string_view to_string(refusal_code x) {
       return "lease_lost";
     case refusal_code::key_reused:
       return "key_reused";
+    case refusal_code::insufficient_funds:
+      return "insufficient_funds";
   }
   return "?";
 }

@@ -2,13 +2,13 @@
 // words. PostgreSQL and SQLite implement it and pass one conformance suite.
 #pragma once
 
-#include "persistence/job.hpp"
+#include "persistence/reads.hpp"
+#include "persistence/writes.hpp"
 
 #include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace reeve {
@@ -20,236 +20,6 @@ namespace reeve {
 class store_unavailable : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
-};
-
-/// Why a store refused one write, cut by what the caller can do about it.
-enum class refusal_code : uint8_t {
-  /// A value the store cannot keep (a constraint, U+0000, invalid UTF-8).
-  invalid_argument = 1,
-  not_found,
-  /// The job's state forbids this transition.
-  conflict,
-  /// The run no longer owns its job; drop its result.
-  lease_lost,
-  /// The idempotency key was used before with another request.
-  key_reused,
-};
-
-std::string_view to_string(refusal_code x);
-
-struct refusal {
-  refusal_code code = refusal_code::invalid_argument;
-  /// For people: what was refused and why.
-  std::string message;
-};
-
-// -- writes -------------------------------------------------------------------
-
-/// Adds a job, and its scrap when there is one, in one transaction. Ids are
-/// made by the caller, so that a repeat after a commit in doubt adds nothing.
-struct enqueue_write {
-  std::string id;
-  std::string type;
-  std::string target_id;
-  std::optional<std::string> user_id;
-  nlohmann::json payload = nlohmann::json::object();
-  int32_t priority = 0;
-  /// Empty: due at once, by the store's clock.
-  std::optional<timestamp> run_at;
-  uint32_t max_attempts = 3;
-  /// While a job with this key is unfinished, that job is the answer.
-  std::optional<std::string> unique_key;
-  /// The client's Idempotency-Key, made unique per caller by the gateway.
-  std::optional<std::string> idempotency_key;
-  /// Digest of the request that came with the key.
-  std::optional<std::string> idempotency_hash;
-  std::optional<scrap> new_scrap;
-};
-
-/// Answer: `enqueued`, one for each member, in order. All or none.
-struct enqueue_batch_write {
-  std::vector<enqueue_write> jobs;
-};
-
-/// Who holds leases. `incarnation` grows with each start of the same node.
-struct lease_owner {
-  std::string node;
-  int64_t incarnation = 0;
-
-  /// `node#incarnation`, as stored. A node's name has no `#`.
-  std::string str() const {
-    return node + '#' + std::to_string(incarnation);
-  }
-};
-
-/// Takes due jobs off the queue: increments `run` and `attempts`. Answer:
-/// `claimed`.
-struct claim_write {
-  lease_owner owner;
-  /// At most this many; 0 only asks when the next job is due.
-  uint32_t limit = 1;
-  std::chrono::milliseconds lease{30'000};
-  /// Unique per owner. A claim whose commit was in doubt is found again by it.
-  int64_t token = 0;
-};
-
-/// Ends one run of a job, or touches nothing (`lease_lost`) when job, run and
-/// PROCESSING no longer hold. Answer: `changed`.
-struct settle_write {
-  /// The job as it was claimed.
-  job claimed;
-  lease_owner owner;
-  run_outcome outcome = run_outcome::completed;
-  verdict decision = verdict::complete;
-  /// For `complete`.
-  nlohmann::json result;
-  /// For `complete`: stored in the same transaction. A card whose scrap is
-  /// gone turns the completion into FAILED with `target_gone_message`.
-  std::optional<knowledge_card> card;
-  /// For every other verdict. Made storable by the store, which cannot fail
-  /// on it: valid UTF-8, no U+0000, at most 1,000 code points and `...`.
-  std::string error;
-  std::string why;
-  /// For `retry` and `retry_unspent`: due this long from now.
-  std::chrono::milliseconds delay{0};
-};
-
-/// Notes how far a run has come. Answer: `changed`, or `lease_lost`.
-struct progress_write {
-  int64_t seq = 0;
-  int64_t run = 0;
-  int percent = 0;
-  std::string message;
-};
-
-/// Renews all leases of a node in one statement. Answer: `renewed`.
-struct heartbeat_write {
-  lease_owner owner;
-  std::chrono::milliseconds lease{30'000};
-};
-
-/// PENDING → CANCELLED, or marks a PROCESSING job `cancel_requested`. Answer:
-/// `changed`; `not_found`; `conflict` for a finished job.
-struct cancel_write {
-  std::string id;
-};
-
-/// FAILED or CANCELLED → PENDING with all attempts given back. Answer:
-/// `changed`; `not_found`; `conflict` for any other state, or when another
-/// unfinished job holds the same unique key.
-struct retry_write {
-  std::string id;
-};
-
-/// Returns stale jobs: leases of older incarnations of `owner.node` at once,
-/// those of other nodes when expired by the store's clock. The lost run keeps
-/// its attempt: with attempts left the job is PENDING and due at once
-/// (`reason` = `rescued`), without it is FAILED. Answer: `rescued`.
-struct rescue_write {
-  lease_owner owner;
-  /// At most this many jobs, so that no sweep holds the store for long.
-  uint32_t limit = 500;
-};
-
-/// Answer: `done`; `not_found`.
-struct delete_scrap_write {
-  std::string id;
-};
-
-using write =
-  std::variant<enqueue_write, enqueue_batch_write, progress_write,
-               heartbeat_write, settle_write, cancel_write, retry_write,
-               rescue_write, delete_scrap_write, claim_write>;
-
-// -- answers to writes --------------------------------------------------------
-
-enum class enqueue_kind : uint8_t {
-  created,
-  /// An unfinished job with the same `unique_key`.
-  deduplicated,
-  /// The job that an earlier request with the same idempotency key made.
-  replayed,
-};
-
-struct enqueued {
-  reeve::job job;
-  enqueue_kind kind = enqueue_kind::created;
-  /// The scrap's id when one was added (or replayed).
-  std::optional<std::string> scrap_id;
-};
-
-struct enqueued_batch {
-  std::vector<enqueued> jobs;
-};
-
-struct claimed {
-  std::vector<job> jobs;
-  /// How long until the next job that is not due yet; empty: none waits.
-  std::optional<std::chrono::milliseconds> next_due_in;
-  /// More due jobs may be waiting (`limit` was reached).
-  bool more = false;
-};
-
-struct changed {
-  reeve::job job;
-};
-
-/// A lease this node still holds.
-struct held_lease {
-  int64_t seq = 0;
-  int64_t run = 0;
-  bool cancel_requested = false;
-
-  bool operator==(const held_lease&) const = default;
-};
-
-struct renewed {
-  std::vector<held_lease> leases;
-};
-
-struct rescued {
-  /// As they are now: PENDING or FAILED.
-  std::vector<job> jobs;
-  bool more = false;
-};
-
-struct done {};
-
-using write_answer = std::variant<refusal, enqueued, enqueued_batch, claimed,
-                                  changed, renewed, rescued, done>;
-
-/// A write and whether an earlier try of it may have been committed: then the
-/// store looks before it repeats, so that the caller gets the answer that the
-/// first try would have given.
-struct write_entry {
-  write what;
-  bool repeated = false;
-};
-
-// -- reads --------------------------------------------------------------------
-
-struct job_filter {
-  std::optional<job_status> status;
-  std::optional<std::string> type;
-  std::optional<std::string> target_id;
-  std::optional<std::string> user_id;
-  /// An SQL LIKE pattern on `error_message`, case-sensitive.
-  std::optional<std::string> error_like;
-  /// Only jobs with a smaller `seq`: keyset paging, newest first.
-  std::optional<int64_t> before_seq;
-  uint32_t limit = 50;
-};
-
-struct status_count {
-  std::string type;
-  job_status status = job_status::pending;
-  int64_t count = 0;
-};
-
-struct store_stats {
-  std::vector<status_count> counts;
-  /// Age of the oldest job that is due and waits.
-  std::optional<std::chrono::milliseconds> oldest_due_age;
 };
 
 /// One connection to a database. Not thread-safe: one thread uses it at a
@@ -283,6 +53,45 @@ public:
   virtual std::vector<knowledge_card> cards_of_scrap(
     const std::string& scrap_id, uint32_t limit) = 0;
   virtual store_stats stats() = 0;
+
+  // -- steps, failures and what keeps jobs waiting ----------------------------
+
+  /// Oldest first; empty also when there is no such job.
+  virtual std::vector<job_step> steps_of(const std::string& job_id) = 0;
+  /// Steps made at or after `from` and before `to`; largest use first.
+  virtual std::vector<usage_row> usage_between(timestamp from, timestamp to,
+                                               usage_group by) = 0;
+  /// FAILED jobs; the group with the newest failure first.
+  virtual std::vector<error_group> error_groups(const failure_filter& filter,
+                                                uint32_t limit) = 0;
+  /// What a bulk retry would find: the exact count, and a sample.
+  virtual failure_preview preview_failures(const failure_filter& filter) = 0;
+  virtual std::optional<queue_facts> facts_about(const std::string& job_id) = 0;
+  virtual std::vector<type_state> type_states() = 0;
+
+  // -- SAN --------------------------------------------------------------------
+
+  virtual std::optional<summary_view> find_summary(const std::string& id) = 0;
+  /// The newest summary of that date; `user_id` empty: nobody's.
+  virtual std::optional<summary_view> find_summary_of(
+    const std::optional<std::string>& user_id, const std::string& date) = 0;
+  /// Cards of one user made at or after `from` and before `to`, oldest first,
+  /// with their embeddings.
+  virtual std::vector<knowledge_card> cards_between(
+    const std::optional<std::string>& user_id, timestamp from, timestamp to,
+    uint32_t limit) = 0;
+  /// Most similar first; of equals the older one.
+  virtual std::vector<card_hit> similar_cards(const card_search& what) = 0;
+
+  // -- books ------------------------------------------------------------------
+
+  virtual std::optional<content> find_content(const std::string& id) = 0;
+  virtual std::optional<page_image> find_image(const std::string& content_id,
+                                               int number) = 0;
+  /// An account nobody ever used has a balance of 0 and no entries.
+  virtual account find_account(const std::string& user_id, uint32_t limit) = 0;
+
+  // -- API keys ---------------------------------------------------------------
 
   /// Adds a key; its `id`, `role` and `digest` were made by the caller.
   virtual void add_api_key(const api_key& x) = 0;

@@ -1,30 +1,15 @@
 // persistence/migration.cpp -- numbered schema changes inside the binary.
 #include "persistence/migration.hpp"
 
+#include "persistence/digest.hpp"
 #include "persistence/job_store.hpp"
 
 #include <algorithm>
-#include <array>
-#include <stdexcept>
-
-#include <openssl/evp.h>
 
 namespace reeve {
 
 std::string migration::checksum() const {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned int size = 0;
-  if (EVP_Digest(sql.data(), sql.size(), digest.data(), &size, EVP_sha256(),
-                 nullptr)
-      != 1)
-    throw std::runtime_error("libcrypto has no SHA-256");
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string result;
-  for (unsigned int i = 0; i < size; ++i) {
-    result += digits[digest[i] >> 4];
-    result += digits[digest[i] & 15];
-  }
-  return result;
+  return sha256_hex(sql);
 }
 
 std::vector<migration> outstanding(

@@ -5,36 +5,46 @@
 #include "persistence/text.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace reeve {
 
 namespace {
 
-// One look-up a priority, in ascending order and only as far as needed: due
-// jobs stand together within it, so that jobs which are due later cost a claim
-// nothing, however many there are.
-#define REEVE_PRIORITIES \
+// One look-up for each wanted type and priority, in ascending order and only
+// as far as needed: due jobs stand together within it, so that jobs which are
+// due later, or of other types, cost a claim nothing, however many there are.
+#define REEVE_PRIORITIES_OF_WANTED \
   " level(priority) AS (" \
-  "   SELECT min(priority) FROM reeve.queue" \
+  "   SELECT min(q.priority) FROM reeve.queue q" \
+  "   WHERE q.job_type = wanted.job_type" \
   "   UNION ALL" \
   "   SELECT (SELECT min(q.priority) FROM reeve.queue q" \
-  "           WHERE q.priority > level.priority)" \
+  "           WHERE q.job_type = wanted.job_type" \
+  "             AND q.priority > level.priority)" \
   "   FROM level WHERE level.priority IS NOT NULL) "
 
 constexpr postgres_statement claimed_with_sql{"claimed_with", R"(
   SELECT seq FROM reeve.running WHERE lease_owner = $1 AND claim_token = $2
   ORDER BY priority, run_at, seq)"};
 
-constexpr postgres_statement next_due_sql{"next_due",
-                                          "WITH RECURSIVE" REEVE_PRIORITIES R"(
+constexpr postgres_statement next_due_sql{"next_due", R"(
+  WITH wanted AS MATERIALIZED (
+    SELECT DISTINCT t.job_type FROM unnest($1::text[]) AS t(job_type)
+    WHERE NOT EXISTS (SELECT FROM reeve.types p
+                      WHERE p.job_type = t.job_type AND p.paused))
   SELECT coalesce(bool_or(x.due), false),
     reeve.micros(min(x.next)) - reeve.micros(now())
-  FROM level CROSS JOIN LATERAL (
+  FROM wanted CROSS JOIN LATERAL (
+    WITH RECURSIVE)" REEVE_PRIORITIES_OF_WANTED R"(
     SELECT
       EXISTS (SELECT FROM reeve.queue q
-              WHERE q.priority = level.priority AND q.run_at <= now()) AS due,
+              WHERE q.job_type = wanted.job_type
+                AND q.priority = level.priority AND q.run_at <= now()) AS due,
       (SELECT min(q.run_at) FROM reeve.queue q
-       WHERE q.priority = level.priority AND q.run_at > now()) AS next) x)"};
+       WHERE q.job_type = wanted.job_type AND q.priority = level.priority
+         AND q.run_at > now()) AS next
+    FROM level WHERE level.priority IS NOT NULL) x)"};
 
 constexpr postgres_statement heartbeat_sql{"heartbeat", R"(
   WITH held AS MATERIALIZED (
@@ -58,6 +68,9 @@ constexpr postgres_statement progress_sql{"progress", R"(
   FROM held WHERE r.seq = held.seq
   RETURNING r.seq, r.run)"};
 
+// How often another node may be faster with what we are about to take.
+constexpr int max_rounds = 20;
+
 std::vector<int64_t> seqs_of(const pqxx::result& rows) {
   std::vector<int64_t> result;
   for (const auto& row : rows)
@@ -67,16 +80,32 @@ std::vector<int64_t> seqs_of(const pqxx::result& rows) {
 
 } // namespace
 
-// The locked rows are a materialized set: else the planner may run the LIMIT
-// again and take more than was asked.
-const postgres_statement claim_statement{"claim",
-                                         "WITH RECURSIVE" REEVE_PRIORITIES R"(,
+// What to take is settled before anything is locked, so that no row is locked
+// in vain; rows that another node has locked meanwhile are reported, and the
+// caller asks again without them. The locked rows are a materialized set: else
+// the planner may run the LIMIT again and take more than was asked.
+const postgres_statement claim_statement{"claim", R"(
+  WITH wanted AS MATERIALIZED (
+    SELECT t.job_type, max(t.most) AS most
+    FROM unnest($5::text[], $6::bigint[]) AS t(job_type, most)
+    WHERE NOT EXISTS (SELECT FROM reeve.types p
+                      WHERE p.job_type = t.job_type AND p.paused)
+    GROUP BY t.job_type),
+  candidate AS MATERIALIZED (
+    SELECT c.seq, wanted.job_type
+    FROM wanted CROSS JOIN LATERAL (
+      WITH RECURSIVE)" REEVE_PRIORITIES_OF_WANTED R"(
+      SELECT d.seq, d.priority, d.run_at
+      FROM level CROSS JOIN LATERAL (
+        SELECT q.seq, q.priority, q.run_at FROM reeve.queue q
+        WHERE q.job_type = wanted.job_type AND q.priority = level.priority
+          AND q.run_at <= now() AND q.seq <> ALL($7::bigint[])
+        ORDER BY q.run_at, q.seq LIMIT least(wanted.most, $1)) d
+      LIMIT least(wanted.most, $1)) c
+    ORDER BY c.priority, c.run_at, c.seq LIMIT $1),
   due AS MATERIALIZED (
-    SELECT d.seq FROM level CROSS JOIN LATERAL (
-      SELECT q.seq FROM reeve.queue q
-      WHERE q.priority = level.priority AND q.run_at <= now()
-      ORDER BY q.run_at, q.seq LIMIT $1 FOR UPDATE SKIP LOCKED) d
-    LIMIT $1),
+    SELECT q.seq FROM candidate c JOIN reeve.queue q ON q.seq = c.seq
+    FOR UPDATE OF q SKIP LOCKED),
   taken AS (
     DELETE FROM reeve.queue q USING due WHERE q.seq = due.seq RETURNING q.*),
   started AS (
@@ -87,31 +116,68 @@ const postgres_statement claim_statement{"claim",
       provider_down, interrupted, version + 1, $2,
       now() + $3::bigint * interval '1 millisecond', $4
     FROM taken
-    RETURNING seq, priority, run_at)
-  SELECT seq FROM started ORDER BY priority, run_at, seq)"};
+    RETURNING seq)
+  SELECT c.seq, c.job_type, s.seq IS NOT NULL
+  FROM candidate c LEFT JOIN started s ON s.seq = c.seq)"};
 
 void postgres_writer::claim(const slot<claim_write>& x) {
-  if (auto no = check(x.what.owner)) {
+  if (auto no = check(x.what)) {
     x.answer = *std::move(no);
     return;
   }
-  const auto owner = x.what.owner.str();
   std::vector<int64_t> seqs;
   if (x.repeated)
-    seqs = seqs_of(run(claimed_with_sql, pqxx::params{owner, x.what.token}));
-  if (seqs.empty() && x.what.limit > 0)
-    seqs = seqs_of(run(claim_statement,
-                       pqxx::params{int64_t{x.what.limit}, owner,
-                                    bounded(x.what.lease), x.what.token}));
+    seqs = seqs_of(
+      run(claimed_with_sql, pqxx::params{x.what.owner.str(), x.what.token}));
+  if (seqs.empty())
+    seqs = take(x.what);
   claimed result;
   result.jobs = jobs_by_seq(seqs);
-  const auto next = run(next_due_sql).one_row();
+  std::ranges::sort(result.jobs, {}, [](const job& j) {
+    return std::tuple{j.priority, j.run_at, j.seq};
+  });
+  std::vector<std::string> types;
+  for (const auto& wanted : x.what.types)
+    types.push_back(wanted.type);
+  const auto next = run(next_due_sql, pqxx::params{types}).one_row();
   // Due jobs that a claim with room left did not get are being taken by
   // another node right now.
   result.more = next[0].as<bool>() && seqs.size() >= x.what.limit;
   if (!next[1].is_null())
     result.next_due_in = until(timestamp{}, read_time(next[1]));
   x.answer = std::move(result);
+}
+
+std::vector<int64_t> postgres_writer::take(const claim_write& x) {
+  std::map<std::string, int64_t> room;
+  for (const auto& wanted : x.types)
+    room[wanted.type] = std::max(room[wanted.type], int64_t{wanted.limit});
+  std::vector<int64_t> result, passed_over;
+  for (int round = 0; round < max_rounds; ++round) {
+    std::vector<std::string> types;
+    std::vector<int64_t> limits;
+    for (const auto& [type, limit] : room)
+      if (limit > 0) {
+        types.push_back(type);
+        limits.push_back(limit);
+      }
+    const auto left = int64_t{x.limit} - static_cast<int64_t>(result.size());
+    if (types.empty() || left <= 0)
+      break;
+    const auto before = passed_over.size();
+    for (const auto& row :
+         run(claim_statement,
+             pqxx::params{left, x.owner.str(), bounded(x.lease), x.token, types,
+                          limits, passed_over})) {
+      const auto seq = row[0].as<int64_t>();
+      (row[2].as<bool>() ? result : passed_over).push_back(seq);
+      if (row[2].as<bool>())
+        --room[row[1].as<std::string>()];
+    }
+    if (passed_over.size() == before)
+      break;
+  }
+  return result;
 }
 
 void postgres_writer::heartbeat(const slot<heartbeat_write>& x) {

@@ -1,4 +1,5 @@
 // persistence/postgres_ends.cpp -- rescue, and what every end of a run does.
+#include "persistence/fingerprint.hpp"
 #include "persistence/postgres_writer.hpp"
 #include "persistence/store_rules.hpp"
 
@@ -7,17 +8,18 @@ namespace reeve {
 namespace {
 
 // The caller holds the lock of each run. A completed job has no error left;
-// the others keep their last one.
+// the others keep their last one. Answers with those whose price goes back.
 constexpr postgres_statement finish_sql{"finish", R"(
   WITH ended AS (
     DELETE FROM reeve.running r
-    USING unnest($1::bigint[], $2::text[], $3::text[], $4::text[])
-      AS t(seq, outcome, result, error)
+    USING unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[])
+      AS t(seq, outcome, result, error, fingerprint)
     WHERE r.seq = t.seq
-    RETURNING r.*, t.outcome, t.result, t.error),
+    RETURNING r.*, t.outcome, t.result, t.error, t.fingerprint),
   counted AS (
     INSERT INTO reeve.finished_counts (job_type, outcome, jobs)
-    SELECT job_type, outcome, count(*) FROM ended GROUP BY job_type, outcome)
+    SELECT job_type, outcome, count(*) FROM ended GROUP BY job_type, outcome),
+  noted AS (
   UPDATE reeve.job j SET outcome = e.outcome, result = e.result::jsonb,
     error_message = CASE WHEN e.outcome = 'COMPLETED' THEN NULL
       ELSE coalesce(e.error, j.error_message) END,
@@ -25,8 +27,14 @@ constexpr postgres_statement finish_sql{"finish", R"(
     provider_down = e.provider_down, interrupted = e.interrupted,
     version = e.version + 1, run_at = e.run_at, started_at = e.started_at,
     finished_at = greatest(now(), e.started_at),
-    updated_at = greatest(now(), e.started_at)
-  FROM ended e WHERE j.seq = e.seq)"};
+    updated_at = greatest(now(), e.started_at), fingerprint = e.fingerprint
+  FROM ended e WHERE j.seq = e.seq
+  RETURNING j.seq, j.outcome, j.price)
+  SELECT seq FROM noted WHERE price > 0 AND outcome <> 'COMPLETED')"};
+
+constexpr postgres_statement last_errors_sql{"last_errors", R"(
+  SELECT seq, coalesce(error_message, '') FROM reeve.job
+  WHERE seq = ANY($1::bigint[]))"};
 
 constexpr postgres_statement put_back_sql{"put_back", R"(
   WITH ended AS (
@@ -165,14 +173,36 @@ void postgres_writer::finish(const std::vector<run_end>& ends) {
     return;
   std::vector<int64_t> seqs;
   texts outcomes;
-  maybe_texts results, errors;
+  maybe_texts results, errors, fingerprints;
+  const auto earlier = last_errors(ends);
   for (const auto& end : ends) {
     seqs.push_back(end.seq);
     outcomes.emplace_back(final_state(end.decision));
     results.push_back(end.result);
     errors.push_back(non_empty(end.error));
+    fingerprints.push_back(std::nullopt);
+    if (end.decision == verdict::fail)
+      fingerprints.back() =
+        fingerprint_of(end.error.empty() ? earlier.at(end.seq) : end.error);
   }
-  run(finish_sql, pqxx::params{seqs, outcomes, results, errors});
+  for (const auto& row :
+       run(finish_sql,
+           pqxx::params{seqs, outcomes, results, errors, fingerprints}))
+    to_refund_.push_back(row[0].as<int64_t>());
+}
+
+// What jobs say that fail without an error of their own.
+std::map<int64_t, std::string> postgres_writer::last_errors(
+  const std::vector<run_end>& ends) {
+  std::vector<int64_t> seqs;
+  for (const auto& end : ends)
+    if (end.decision == verdict::fail && end.error.empty())
+      seqs.push_back(end.seq);
+  std::map<int64_t, std::string> result;
+  if (!seqs.empty())
+    for (const auto& row : run(last_errors_sql, pqxx::params{seqs}))
+      result.emplace(row[0].as<int64_t>(), row[1].as<std::string>());
+  return result;
 }
 
 void postgres_writer::put_back(const std::vector<run_end>& ends) {

@@ -12,15 +12,17 @@ namespace {
 constexpr postgres_statement insert_jobs_sql{"insert_jobs", R"(
   WITH new_job AS (
     INSERT INTO reeve.job (id, job_type, target_id, user_id, payload, priority,
-      run_at, max_attempts, unique_key, idempotency_key, idempotency_hash)
+      run_at, max_attempts, unique_key, idempotency_key, idempotency_hash,
+      price)
     SELECT id, job_type, target_id, user_id, payload::jsonb, priority,
       coalesce(reeve.instant(run_at), now()), max_attempts, unique_key,
-      idempotency_key, idempotency_hash
+      idempotency_key, idempotency_hash, price
     FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[],
       $6::int[], $7::bigint[], $8::int[], $9::text[], $10::text[],
-      $11::text[]) WITH ORDINALITY
+      $11::text[], $12::bigint[]) WITH ORDINALITY
       AS t(id, job_type, target_id, user_id, payload, priority, run_at,
-        max_attempts, unique_key, idempotency_key, idempotency_hash, position)
+        max_attempts, unique_key, idempotency_key, idempotency_hash, price,
+        position)
     ORDER BY position
     ON CONFLICT DO NOTHING
     RETURNING seq, id, job_type, priority, run_at, created_at),
@@ -43,6 +45,11 @@ constexpr postgres_statement insert_scraps_sql{"insert_scraps", R"(
   INSERT INTO reeve.scraps (id, content, title, url, user_id)
   SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[],
     $5::text[]))"};
+
+constexpr postgres_statement insert_contents_sql{"insert_contents", R"(
+  INSERT INTO reeve.contents (id, job_id, user_id, title, prompt, page_count)
+  SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[],
+    $5::text[], $6::int[]))"};
 
 // How often a key may change hands between our insert and our look.
 constexpr int max_rounds = 10;
@@ -99,7 +106,7 @@ enqueue_result answer_from(const std::vector<holder>& holders,
       same_key = &h;
   }
   if (same_id && repeated)
-    return enqueued{same_id->job, enqueue_kind::created, scrap_id_of(x)};
+    return enqueued{same_id->job, enqueue_kind::created, scrap_id_of(x), {}};
   if (same_request) {
     if (same_request->idempotency_hash != x.idempotency_hash)
       return refusal{refusal_code::key_reused,
@@ -107,10 +114,10 @@ enqueue_result answer_from(const std::vector<holder>& holders,
     std::optional<std::string> scrap_id;
     if (x.new_scrap)
       scrap_id = same_request->job.target_id;
-    return enqueued{same_request->job, enqueue_kind::replayed, scrap_id};
+    return enqueued{same_request->job, enqueue_kind::replayed, scrap_id, {}};
   }
   if (same_key)
-    return enqueued{same_key->job, enqueue_kind::deduplicated, std::nullopt};
+    return enqueued{same_key->job, enqueue_kind::deduplicated, {}, {}};
   if (same_id)
     return refusal{refusal_code::invalid_argument,
                    "another job has the id " + id};
@@ -160,13 +167,20 @@ void postgres_writer::enqueue(
 }
 
 void postgres_writer::add(std::vector<arrival>& arrivals) {
-  std::vector<arrival*> open;
+  std::vector<arrival*> free, priced;
   for (auto& x : arrivals) {
     if (auto no = check(x.what))
       x.result = *std::move(no);
     else
-      open.push_back(&x);
+      (x.what.price > 0 ? priced : free).push_back(&x);
   }
+  place(std::move(free));
+  place_priced(priced);
+  insert_scraps(arrivals);
+  insert_contents(arrivals);
+}
+
+void postgres_writer::place(std::vector<arrival*> open) {
   auto answered = [](const arrival* x) { return !x->open(); };
   for (int round = 0; round < max_rounds && !open.empty(); ++round) {
     insert_jobs(open);
@@ -178,7 +192,47 @@ void postgres_writer::add(std::vector<arrival>& arrivals) {
   for (auto* x : open)
     x->result = refusal{refusal_code::conflict,
                         "the unique key changes hands all the time"};
-  insert_scraps(arrivals);
+}
+
+// Those that their users can pay go in; an arrival that turns out to be there
+// already costs nothing, which may leave enough for another.
+void postgres_writer::place_priced(const std::vector<arrival*>& priced) {
+  if (priced.empty())
+    return;
+  std::set<std::string> users;
+  for (const auto* x : priced)
+    users.insert(*x->what.user_id);
+  auto held = hold_accounts(users);
+  auto open = priced;
+  std::vector<int64_t> to_charge;
+  for (bool placed = true; placed && !open.empty();) {
+    std::vector<arrival*> affordable;
+    auto left = held;
+    std::erase_if(open, [&](arrival* x) {
+      auto& balance = left[*x->what.user_id];
+      if (balance < x->what.price)
+        return false;
+      balance -= x->what.price;
+      affordable.push_back(x);
+      return true;
+    });
+    place(affordable);
+    for (const auto* x : affordable)
+      if (x->inserted) {
+        held[*x->what.user_id] -= x->what.price;
+        to_charge.push_back(std::get<enqueued>(x->result).job.seq);
+      }
+    placed = !affordable.empty();
+  }
+  if (!open.empty())
+    look_up(open);
+  for (auto* x : open)
+    if (x->open())
+      x->result = too_expensive(held[*x->what.user_id], x->what.price);
+  charge(to_charge);
+  for (auto* x : priced)
+    if (auto* ok = std::get_if<enqueued>(&x->result))
+      ok->balance = held[*x->what.user_id];
 }
 
 void postgres_writer::insert_jobs(const std::vector<arrival*>& open) {
@@ -187,7 +241,7 @@ void postgres_writer::insert_jobs(const std::vector<arrival*>& open) {
   std::vector<int32_t> priorities;
   // As texts: libpqxx 7.10 reserves too little for NULLs among numbers.
   maybe_texts due;
-  std::vector<int64_t> max_attempts;
+  std::vector<int64_t> max_attempts, prices;
   for (const auto* x : open) {
     const auto& what = x->what;
     ids.push_back(lower_case(what.id));
@@ -203,18 +257,22 @@ void postgres_writer::insert_jobs(const std::vector<arrival*>& open) {
     unique_keys.push_back(what.unique_key);
     idempotency_keys.push_back(what.idempotency_key);
     idempotency_hashes.push_back(what.idempotency_hash);
+    prices.push_back(what.price);
   }
-  const auto rows = run(insert_jobs_sql,
-                        pqxx::params{ids, types, targets, users, payloads,
-                                     priorities, due, max_attempts, unique_keys,
-                                     idempotency_keys, idempotency_hashes});
+  const auto rows =
+    run(insert_jobs_sql,
+        pqxx::params{ids, types, targets, users, payloads, priorities, due,
+                     max_attempts, unique_keys, idempotency_keys,
+                     idempotency_hashes, prices});
   std::map<std::string, pqxx::row> created;
   for (const auto& row : rows)
     created.emplace(row[1].as<std::string>(), row);
   for (auto* x : open)
     if (auto node = created.extract(lower_case(x->what.id))) {
       x->result = enqueued{new_job(x->what, node.mapped()),
-                           enqueue_kind::created, scrap_id_of(x->what)};
+                           enqueue_kind::created,
+                           scrap_id_of(x->what),
+                           {}};
       x->inserted = true;
     }
 }
@@ -251,6 +309,26 @@ void postgres_writer::insert_scraps(const std::vector<arrival>& arrivals) {
   }
   if (!ids.empty())
     run(insert_scraps_sql, pqxx::params{ids, contents, titles, urls, users});
+}
+
+void postgres_writer::insert_contents(const std::vector<arrival>& arrivals) {
+  texts ids, jobs, titles, prompts;
+  maybe_texts users;
+  std::vector<int> page_counts;
+  for (const auto& x : arrivals) {
+    if (!x.inserted || !x.what.new_content)
+      continue;
+    const auto& book = *x.what.new_content;
+    ids.push_back(lower_case(book.id));
+    jobs.push_back(lower_case(book.job_id));
+    users.push_back(book.user_id);
+    titles.push_back(book.title);
+    prompts.push_back(book.prompt);
+    page_counts.push_back(book.page_count);
+  }
+  if (!ids.empty())
+    run(insert_contents_sql,
+        pqxx::params{ids, jobs, users, titles, prompts, page_counts});
 }
 
 } // namespace reeve

@@ -1,4 +1,5 @@
 // persistence/postgres_factory.cpp -- URLs, migrations and node locks.
+#include "persistence/fingerprint.hpp"
 #include "persistence/migration.hpp"
 #include "persistence/postgres_store.hpp"
 
@@ -130,6 +131,30 @@ void ensure_table(pqxx::connection& db) {
   tx.commit();
 }
 
+// Failures of a version that made none. What SQL cannot compute is computed
+// here; a node that dies meanwhile leaves the rest without.
+void add_fingerprints(pqxx::connection& db) {
+  for (;;) {
+    pqxx::work tx{db};
+    std::vector<int64_t> seqs;
+    std::vector<std::string> fingerprints;
+    for (const auto& row :
+         tx.exec("SELECT seq, coalesce(error_message, '') FROM reeve.job"
+                 " WHERE failed_at IS NOT NULL AND fingerprint IS NULL"
+                 " LIMIT 1000")) {
+      seqs.push_back(row[0].as<int64_t>());
+      fingerprints.push_back(fingerprint_of(row[1].view()));
+    }
+    if (seqs.empty())
+      return;
+    tx.exec("UPDATE reeve.job j SET fingerprint = t.fingerprint"
+            " FROM unnest($1::bigint[], $2::text[]) AS t(seq, fingerprint)"
+            " WHERE j.seq = t.seq",
+            pqxx::params{seqs, fingerprints});
+    tx.commit();
+  }
+}
+
 int migrate_locked(pqxx::connection& db) {
   ensure_table(db);
   std::vector<applied_migration> applied;
@@ -149,6 +174,8 @@ int migrate_locked(pqxx::connection& db) {
       pqxx::params{file.version, std::string{file.name}, file.checksum()});
     tx.commit();
   }
+  if (!todo.empty())
+    add_fingerprints(db);
   return static_cast<int>(todo.size());
 }
 

@@ -22,18 +22,15 @@ constexpr postgres_statement scrap_sql{"scrap", R"(
   SELECT id, content, title, url, user_id, reeve.micros(created_at)
   FROM reeve.scraps WHERE id = $1)"};
 
-#define REEVE_CARD_COLUMNS \
-  " id, scrap_id, job_id, user_id, summary, tags, embedding, model," \
-  " reeve.micros(created_at) "
-
 constexpr postgres_statement card_sql{"card",
-                                      "SELECT" REEVE_CARD_COLUMNS
+                                      "SELECT" REEVE_POSTGRES_CARD_COLUMNS
                                       "FROM reeve.knowledge_cards"
                                       " WHERE id = $1"};
 
 constexpr postgres_statement cards_of_scrap_sql{
   "cards_of_scrap",
-  "SELECT" REEVE_CARD_COLUMNS "FROM reeve.knowledge_cards WHERE scrap_id = $1"
+  "SELECT" REEVE_POSTGRES_CARD_COLUMNS
+  "FROM reeve.knowledge_cards WHERE scrap_id = $1"
   " ORDER BY seq DESC LIMIT $2"};
 
 constexpr postgres_statement counts_sql{"counts", R"(
@@ -59,17 +56,28 @@ constexpr postgres_statement sum_counts_sql{"sum_counts", R"(
   SELECT job_type, outcome, sum(jobs) FROM taken GROUP BY job_type, outcome)"};
 constexpr int64_t max_count_rows = 1'000;
 
+// One look-up for each type and priority: due jobs stand together within it.
 constexpr postgres_statement oldest_due_sql{"oldest_due", R"(
-  WITH RECURSIVE level(priority) AS (
-    SELECT min(priority) FROM reeve.queue
+  WITH RECURSIVE kind(job_type) AS (
+    SELECT min(job_type) FROM reeve.queue
     UNION ALL
-    SELECT (SELECT min(q.priority) FROM reeve.queue q
-            WHERE q.priority > level.priority)
+    SELECT (SELECT min(q.job_type) FROM reeve.queue q
+            WHERE q.job_type > kind.job_type)
+    FROM kind WHERE kind.job_type IS NOT NULL),
+  level(job_type, priority) AS (
+    SELECT kind.job_type, (SELECT min(q.priority) FROM reeve.queue q
+                           WHERE q.job_type = kind.job_type)
+    FROM kind
+    UNION ALL
+    SELECT level.job_type, (SELECT min(q.priority) FROM reeve.queue q
+                            WHERE q.job_type = level.job_type
+                              AND q.priority > level.priority)
     FROM level WHERE level.priority IS NOT NULL)
   SELECT reeve.micros(now()) - reeve.micros(min(x.due))
   FROM level CROSS JOIN LATERAL (
     SELECT min(q.run_at) AS due FROM reeve.queue q
-    WHERE q.priority = level.priority AND q.run_at <= now()) x)"};
+    WHERE q.job_type = level.job_type AND q.priority = level.priority
+      AND q.run_at <= now()) x)"};
 
 // -- listing ------------------------------------------------------------------
 
@@ -118,23 +126,6 @@ listing listing_for(const job_filter& x) {
   result.where(" AND error_message LIKE ", x.error_like);
   result.where(" AND seq < ", x.before_seq);
   result.where(" ORDER BY seq DESC LIMIT ", std::optional{int64_t{x.limit}});
-  return result;
-}
-
-template <class T>
-std::optional<T> first_row(const pqxx::result& rows,
-                           T (*read)(const pqxx::row&)) {
-  if (rows.empty())
-    return std::nullopt;
-  return read(rows[0]);
-}
-
-template <class T>
-std::vector<T> all_rows(const pqxx::result& rows, T (*read)(const pqxx::row&)) {
-  std::vector<T> result;
-  result.reserve(static_cast<size_t>(rows.size()));
-  for (const auto& row : rows)
-    result.push_back(read(row));
   return result;
 }
 

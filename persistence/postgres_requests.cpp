@@ -30,7 +30,7 @@ constexpr postgres_statement cancel_waiting_sql{"cancel_waiting", R"(
     version = d.version + 1, finished_at = greatest(now(), j.created_at),
     updated_at = greatest(now(), j.created_at)
   FROM dropped d WHERE j.seq = d.seq
-  RETURNING j.seq)"};
+  RETURNING j.seq, j.price > 0)"};
 
 constexpr postgres_statement request_cancel_sql{"request_cancel", R"(
   WITH held AS MATERIALIZED (
@@ -40,20 +40,24 @@ constexpr postgres_statement request_cancel_sql{"request_cancel", R"(
     UPDATE reeve.running r SET cancel_requested = true,
       version = r.version + 1, updated_at = now()
     FROM held WHERE r.seq = held.seq AND NOT r.cancel_requested)
-  SELECT seq FROM held)"};
+  SELECT seq, false FROM held)"};
 
-// Jobs whose unique key another unfinished job holds stay as they are.
+constexpr postgres_statement hold_ended_sql{"hold_ended", R"(
+  SELECT j.seq, j.user_id, j.price, j.unique_key,
+    EXISTS (SELECT FROM reeve.job o WHERE o.active_key = j.unique_key)
+  FROM reeve.job j
+  WHERE j.seq = ANY($1::bigint[]) AND j.outcome IN ('FAILED', 'CANCELLED')
+  ORDER BY j.seq FOR UPDATE OF j)"};
+
+// The caller holds the jobs.
 constexpr postgres_statement reopen_sql{"reopen", R"(
   WITH held AS MATERIALIZED (
-    SELECT seq, outcome FROM reeve.job j
-    WHERE seq = ANY($1::bigint[]) AND outcome IN ('FAILED', 'CANCELLED')
-      AND NOT EXISTS (SELECT FROM reeve.job o
-                      WHERE o.active_key = j.unique_key)
-    ORDER BY seq FOR UPDATE),
+    SELECT seq, outcome FROM reeve.job WHERE seq = ANY($1::bigint[])),
   reopened AS (
     UPDATE reeve.job j SET outcome = NULL, result = NULL, finished_at = NULL,
       attempts = 0, throttled = 0, provider_down = 0, interrupted = 0,
-      version = j.version + 1, run_at = now(), updated_at = now()
+      fingerprint = NULL, version = j.version + 1, run_at = now(),
+      updated_at = now()
     FROM held WHERE j.seq = held.seq
     RETURNING j.*, held.outcome AS old_outcome),
   counted AS (
@@ -114,6 +118,8 @@ void postgres_writer::cancel(const std::vector<slot<cancel_write>>& slots) {
       for (const auto& row : run(*sql, pqxx::params{seqs})) {
         reached.insert(row[0].as<int64_t>());
         open.erase(row[0].as<int64_t>());
+        if (row[1].as<bool>())
+          to_refund_.push_back(row[0].as<int64_t>());
       }
     }
     known = jobs_by_id(ids);
@@ -149,10 +155,7 @@ void postgres_writer::retry(const std::vector<slot<retry_write>>& slots) {
   std::vector<int64_t> seqs;
   for (const auto& [id, x] : known)
     seqs.push_back(x.seq);
-  std::set<int64_t> reopened;
-  if (!seqs.empty())
-    for (const auto& row : run(reopen_sql, pqxx::params{seqs, retried_reason}))
-      reopened.insert(row[0].as<int64_t>());
+  const auto reopened = reopen(seqs);
   known = jobs_by_id(ids);
   std::set<int64_t> answered;
   for (const auto& x : slots) {
@@ -164,16 +167,63 @@ void postgres_writer::retry(const std::vector<slot<retry_write>>& slots) {
     }
     const auto& now = it->second;
     const auto first = answered.insert(now.seq).second;
-    if ((reopened.contains(now.seq) && first)
-        || (x.repeated && !is_final(now.status)))
+    const auto held = reopened.find(now.seq);
+    if (held != reopened.end() && held->second)
+      x.answer = *held->second;
+    else if ((held != reopened.end() && first)
+             || (x.repeated && !is_final(now.status)))
       x.answer = changed{now};
-    else if (now.status == job_status::failed
-             || now.status == job_status::cancelled)
-      x.answer = refusal{refusal_code::conflict,
-                         "another unfinished job has the same unique key"};
     else
       x.answer = wrong_state(now.status, "retried");
   }
+}
+
+// Puts ended jobs back into the queue and charges for the paid ones. Of several
+// that exclude each other the first in `seqs` goes. A job that is not listed
+// had not ended.
+std::map<int64_t, std::optional<refusal>> postgres_writer::reopen(
+  const std::vector<int64_t>& seqs) {
+  std::map<int64_t, std::optional<refusal>> result;
+  if (seqs.empty())
+    return result;
+  std::map<int64_t, pqxx::row> ended;
+  std::set<std::string> payers, keys;
+  for (const auto& row : run(hold_ended_sql, pqxx::params{seqs})) {
+    ended.emplace(row[0].as<int64_t>(), row);
+    if (row[2].as<int64_t>() > 0)
+      payers.insert(row[1].as<std::string>());
+  }
+  auto held = hold_accounts(payers);
+  std::vector<int64_t> to_open, to_charge;
+  for (auto seq : seqs) {
+    const auto i = ended.find(seq);
+    if (i == ended.end() || result.contains(seq))
+      continue;
+    const auto& row = i->second;
+    const auto price = row[2].as<int64_t>();
+    const auto key = read_text(row[3]);
+    auto& why_not = result[seq];
+    if (row[4].as<bool>() || (key && keys.contains(*key))) {
+      why_not = key_is_held();
+      continue;
+    }
+    if (price > 0) {
+      auto& balance = held[row[1].as<std::string>()];
+      if (balance < price) {
+        why_not = too_expensive(balance, price);
+        continue;
+      }
+      balance -= price;
+      to_charge.push_back(seq);
+    }
+    if (key)
+      keys.insert(*key);
+    to_open.push_back(seq);
+  }
+  if (!to_open.empty())
+    run(reopen_sql, pqxx::params{to_open, retried_reason});
+  charge(to_charge);
+  return result;
 }
 
 void postgres_writer::delete_scraps(

@@ -11,12 +11,6 @@ std::optional<timestamp> maybe_time(const pqxx::field& field) {
   return read_time(field);
 }
 
-nlohmann::json read_json(const pqxx::field& field) {
-  if (field.is_null())
-    return nullptr;
-  return nlohmann::json::parse(field.view());
-}
-
 verdict verdict_from(std::string_view text) {
   for (auto x : {verdict::complete, verdict::retry, verdict::retry_unspent,
                  verdict::cancel})
@@ -36,6 +30,20 @@ std::vector<T> read_array(const pqxx::field& field) {
 
 timestamp read_time(const pqxx::field& field) {
   return timestamp{std::chrono::microseconds{field.as<int64_t>()}};
+}
+
+int64_t micros(timestamp x) {
+  return x.time_since_epoch().count();
+}
+
+nlohmann::json read_json(const pqxx::field& field) {
+  if (field.is_null())
+    return nullptr;
+  return nlohmann::json::parse(field.view());
+}
+
+std::vector<std::string> read_texts(const pqxx::field& field) {
+  return read_array<std::string>(field);
 }
 
 std::optional<std::string> read_text(const pqxx::field& field) {
@@ -72,6 +80,9 @@ job read_job(const pqxx::row& row) {
   result.started_at = maybe_time(row[i++]);
   result.finished_at = maybe_time(row[i++]);
   result.updated_at = read_time(row[i++]);
+  result.used.input_tokens = row[i++].as<uint64_t>();
+  result.used.output_tokens = row[i++].as<uint64_t>();
+  result.used.images = row[i++].as<uint64_t>();
   return result;
 }
 

@@ -2,7 +2,7 @@
 // cards.
 #pragma once
 
-#include "persistence/job.hpp"
+#include "persistence/cards.hpp"
 
 #include <pqxx/pqxx>
 
@@ -15,10 +15,11 @@ namespace reeve {
   " max_attempts, priority, unique_key, reeve.micros(run_at), reason," \
   " cancel_requested, throttled, provider_down, interrupted, version, run," \
   " reeve.micros(created_at), reeve.micros(started_at)," \
-  " reeve.micros(finished_at), reeve.micros(updated_at) "
+  " reeve.micros(finished_at), reeve.micros(updated_at)," \
+  " input_tokens, output_tokens, images "
 
 /// How many columns that are: a query's own ones come behind.
-inline constexpr int postgres_job_columns = 27;
+inline constexpr int postgres_job_columns = 30;
 
 job read_job(const pqxx::row& row);
 
@@ -33,9 +34,44 @@ scrap read_scrap(const pqxx::row& row);
 /// created_at.
 knowledge_card read_card(const pqxx::row& row);
 
+/// The columns that `read_card` expects.
+#define REEVE_POSTGRES_CARD_COLUMNS \
+  " id, scrap_id, job_id, user_id, summary, tags, embedding, model," \
+  " reeve.micros(created_at) "
+
+/// The same without the embedding itself.
+#define REEVE_POSTGRES_BARE_CARD_COLUMNS \
+  " id, scrap_id, job_id, user_id, summary, tags, '{}'::real[], model," \
+  " reeve.micros(created_at) "
+
 /// Microseconds since the epoch.
 timestamp read_time(const pqxx::field& field);
 
+/// For parameters.
+int64_t micros(timestamp x);
+
 std::optional<std::string> read_text(const pqxx::field& field);
+
+nlohmann::json read_json(const pqxx::field& field);
+
+/// A one-dimensional array of texts without NULLs.
+std::vector<std::string> read_texts(const pqxx::field& field);
+
+template <class T>
+std::optional<T> first_row(const pqxx::result& rows,
+                           T (*read)(const pqxx::row&)) {
+  if (rows.empty())
+    return std::nullopt;
+  return read(rows[0]);
+}
+
+template <class T>
+std::vector<T> all_rows(const pqxx::result& rows, T (*read)(const pqxx::row&)) {
+  std::vector<T> result;
+  result.reserve(static_cast<size_t>(rows.size()));
+  for (const auto& row : rows)
+    result.push_back(read(row));
+  return result;
+}
 
 } // namespace reeve

@@ -28,25 +28,6 @@ constexpr postgres_statement was_settled_sql{"was_settled", R"(
                WHERE j.seq = t.seq AND j.run = t.run
                  AND j.outcome = 'COMPLETED'))"};
 
-// Locked until the commit: a scrap cannot go while its card comes.
-constexpr postgres_statement hold_scraps_sql{"hold_scraps", R"(
-  SELECT id FROM reeve.scraps WHERE id = ANY($1::uuid[])
-  ORDER BY id FOR KEY SHARE)"};
-
-// Arrays of arrays would be flattened: the inner ones come as text.
-constexpr postgres_statement insert_cards_sql{"insert_cards", R"(
-  INSERT INTO reeve.knowledge_cards (id, scrap_id, job_id, user_id, summary,
-    tags, embedding, model)
-  SELECT id, scrap_id, job_id, user_id, summary, tags::text[],
-    embedding::real[], model
-  FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[],
-    $6::text[], $7::text[], $8::text[])
-    AS t(id, scrap_id, job_id, user_id, summary, tags, embedding, model)
-  ON CONFLICT (job_id) DO NOTHING)"};
-
-using texts = std::vector<std::string>;
-using maybe_texts = std::vector<std::optional<std::string>>;
-
 } // namespace
 
 void postgres_writer::settle(const std::vector<slot<settle_write>>& slots) {
@@ -63,12 +44,10 @@ void postgres_writer::settle(const std::vector<slot<settle_write>>& slots) {
     seqs.push_back(x.what.claimed.seq);
     runs.push_back(x.what.claimed.run);
   }
-  held_runs held;
-  for (const auto& row : run(hold_runs_sql, pqxx::params{seqs, runs}))
-    held[row[0].as<int64_t>()] = {row[1].as<int64_t>(), row[2].as<bool>()};
+  auto held = hold_runs(seqs, runs);
   std::vector<const slot<settle_write>*> ours, lost;
   std::vector<run_end> ends;
-  std::vector<const knowledge_card*> cards;
+  std::vector<owned_effect> effects;
   for (const auto* x : open) {
     const auto& what = x->what;
     const auto it = held.find(what.claimed.seq);
@@ -77,13 +56,20 @@ void postgres_writer::settle(const std::vector<slot<settle_write>>& slots) {
       continue;
     }
     ends.push_back(decide(what, it->second.second));
-    const auto has_card = what.decision == verdict::complete && what.card;
-    cards.push_back(has_card ? &*what.card : nullptr);
+    if (what.decision == verdict::complete)
+      for (const auto& effect : what.effects)
+        effects.push_back({ends.size() - 1, &effect});
     ours.push_back(x);
     // A second write for the same run comes too late.
     held.erase(it);
   }
-  store_cards(cards, ends);
+  for (auto i : store_effects(effects)) {
+    ends[i].outcome = run_outcome::failed_permanently;
+    ends[i].decision = verdict::fail;
+    ends[i].result = std::nullopt;
+    ends[i].error = target_gone_message;
+    ends[i].why = "the target is gone";
+  }
   end_runs(ends);
   std::vector<int64_t> settled;
   for (const auto& end : ends)
@@ -92,6 +78,14 @@ void postgres_writer::settle(const std::vector<slot<settle_write>>& slots) {
   for (size_t i = 0; i < ours.size(); ++i)
     ours[i]->answer = changed{std::move(jobs[i])};
   settle_again(lost);
+}
+
+postgres_writer::held_runs postgres_writer::hold_runs(
+  const std::vector<int64_t>& seqs, const std::vector<int64_t>& runs) {
+  held_runs result;
+  for (const auto& row : run(hold_runs_sql, pqxx::params{seqs, runs}))
+    result[row[0].as<int64_t>()] = {row[1].as<int64_t>(), row[2].as<bool>()};
+  return result;
 }
 
 postgres_writer::run_end postgres_writer::decide(const settle_write& x,
@@ -142,47 +136,6 @@ void postgres_writer::settle_again(
     if (x->repeated && done_before.contains({run_of.seq, run_of.run}))
       x->answer = changed{jobs.at(run_of.seq)};
   }
-}
-
-// `cards[i]` belongs to `ends[i]`, which fails when the card's scrap is gone.
-void postgres_writer::store_cards(
-  const std::vector<const knowledge_card*>& cards, std::vector<run_end>& ends) {
-  texts wanted;
-  for (const auto* card : cards)
-    if (card && is_uuid(card->scrap_id))
-      wanted.push_back(lower_case(card->scrap_id));
-  std::set<std::string> there;
-  if (!wanted.empty())
-    for (const auto& row : run(hold_scraps_sql, pqxx::params{wanted}))
-      there.insert(row[0].as<std::string>());
-  texts ids, scraps, jobs, summaries, tags, embeddings, models;
-  maybe_texts users;
-  for (size_t i = 0; i < cards.size(); ++i) {
-    const auto* card = cards[i];
-    if (!card)
-      continue;
-    const auto scrap_id = lower_case(card->scrap_id);
-    if (!there.contains(scrap_id)) {
-      ends[i].outcome = run_outcome::failed_permanently;
-      ends[i].decision = verdict::fail;
-      ends[i].result = std::nullopt;
-      ends[i].error = target_gone_message;
-      ends[i].why = "the target is gone";
-      continue;
-    }
-    ids.push_back(lower_case(card->id));
-    scraps.push_back(scrap_id);
-    jobs.push_back(lower_case(card->job_id));
-    users.push_back(card->user_id);
-    summaries.push_back(card->summary);
-    tags.push_back(pqxx::to_string(card->tags));
-    embeddings.push_back(pqxx::to_string(card->embedding));
-    models.push_back(card->model);
-  }
-  if (!ids.empty())
-    run(insert_cards_sql,
-        pqxx::params{ids, scraps, jobs, users, summaries, tags, embeddings,
-                     models});
 }
 
 } // namespace reeve

@@ -2,6 +2,7 @@
 #include "persistence/postgres_store.hpp"
 
 #include "persistence/postgres_writer.hpp"
+#include "persistence/store_rules.hpp"
 
 #include <algorithm>
 
@@ -12,9 +13,10 @@ namespace {
 // Deadlocks are rare and end one of the two transactions: the other goes on.
 constexpr int max_tries = 8;
 
-// A client can ask again; the end of a run has nobody who would.
+// A client can ask again; a run's step or end has nobody who would.
 bool can_be_refused(const write& x) {
   return !std::holds_alternative<settle_write>(x)
+    && !std::holds_alternative<step_write>(x)
     && !std::holds_alternative<heartbeat_write>(x)
     && !std::holds_alternative<claim_write>(x)
     && !std::holds_alternative<rescue_write>(x);
@@ -27,8 +29,7 @@ refusal refusal_from(const std::exception& err) {
   const std::string_view text = err.what();
   // Two retried jobs, or a retried and a new one, raced for the same key.
   if (text.find("job_active_key") != std::string_view::npos)
-    return {refusal_code::conflict,
-            "another unfinished job has the same unique key"};
+    return key_is_held();
   return {refusal_code::invalid_argument, message_of(err)};
 }
 

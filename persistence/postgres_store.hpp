@@ -1,10 +1,12 @@
 // persistence/postgres_store.hpp -- the store for one or many nodes.
 #pragma once
 
+#include "persistence/embedding_index.hpp"
 #include "persistence/job_store.hpp"
 #include "persistence/postgres_session.hpp"
 
 #include <memory>
+#include <set>
 #include <string>
 
 namespace reeve {
@@ -29,6 +31,26 @@ public:
   std::vector<knowledge_card> cards_of_scrap(const std::string& scrap_id,
                                              uint32_t limit) override;
   store_stats stats() override;
+  std::vector<job_step> steps_of(const std::string& job_id) override;
+  std::vector<usage_row> usage_between(timestamp from, timestamp to,
+                                       usage_group by) override;
+  std::vector<error_group> error_groups(const failure_filter& filter,
+                                        uint32_t limit) override;
+  failure_preview preview_failures(const failure_filter& filter) override;
+  std::optional<queue_facts> facts_about(const std::string& job_id) override;
+  std::vector<type_state> type_states() override;
+  std::optional<summary_view> find_summary(const std::string& id) override;
+  std::optional<summary_view> find_summary_of(
+    const std::optional<std::string>& user_id,
+    const std::string& date) override;
+  std::vector<knowledge_card> cards_between(
+    const std::optional<std::string>& user_id, timestamp from, timestamp to,
+    uint32_t limit) override;
+  std::vector<card_hit> similar_cards(const card_search& what) override;
+  std::optional<content> find_content(const std::string& id) override;
+  std::optional<page_image> find_image(const std::string& content_id,
+                                       int number) override;
+  account find_account(const std::string& user_id, uint32_t limit) override;
   void add_api_key(const api_key& x) override;
   std::optional<api_key> find_api_key(const std::string& digest) override;
   std::vector<api_key> list_api_keys() override;
@@ -41,7 +63,17 @@ private:
     const std::vector<write_entry>& batch);
   std::vector<write_answer> apply_each(const std::vector<write_entry>& batch);
 
+  // postgres_similar.cpp
+  std::vector<card_hit> nearest_by_vector(const card_search& what,
+                                          const std::string& schema);
+  std::vector<card_hit> nearest_by_index(const card_search& what);
+  void load_new_cards(pqxx::work& tx);
+
   postgres_session session_;
+  /// For databases without the extension `vector`; empty until it is needed.
+  embedding_index embeddings_;
+  /// The last cards that were loaded, by `seq`.
+  std::set<int64_t> recent_cards_;
 };
 
 /// `url` starts with `postgresql://` or `postgres://`. Throws

@@ -29,14 +29,26 @@ std::vector<postgres_writer::slot<T>> postgres_writer::pick(
 void postgres_writer::apply(std::span<const postgres_item> items) {
   enqueue(pick<enqueue_write>(items), pick<enqueue_batch_write>(items));
   progress(pick<progress_write>(items));
+  step(pick<step_write>(items));
   for (const auto& x : pick<heartbeat_write>(items))
     heartbeat(x);
   settle(pick<settle_write>(items));
   cancel(pick<cancel_write>(items));
+  // Before a retry, which takes the price again.
+  refund();
   retry(pick<retry_write>(items));
+  for (const auto& x : pick<bulk_retry_write>(items))
+    bulk_retry(x);
   for (const auto& x : pick<rescue_write>(items))
     rescue(x);
+  refund();
   delete_scraps(pick<delete_scrap_write>(items));
+  for (const auto& x : pick<pause_write>(items))
+    pause(x);
+  for (const auto& x : pick<summary_write>(items))
+    add_summary(x);
+  for (const auto& x : pick<grant_write>(items))
+    grant(x);
   for (const auto& x : pick<claim_write>(items))
     claim(x);
 }

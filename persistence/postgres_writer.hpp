@@ -5,6 +5,7 @@
 #include "persistence/postgres_session.hpp"
 
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -24,6 +25,12 @@ public:
   /// Thrown when one write of several must leave no trace: the caller repeats
   /// the batch write by write.
   struct needs_savepoints {};
+
+  /// An effect, and which step or end it comes with.
+  struct owned_effect {
+    size_t owner;
+    const effect* what;
+  };
 
   /// `has_savepoint`: the caller undoes what a refused write did.
   postgres_writer(postgres_session& session, pqxx::transaction_base& tx,
@@ -76,6 +83,9 @@ private:
   /// Run number and whether a cancel was requested, by `seq`.
   using held_runs = std::map<int64_t, std::pair<int64_t, bool>>;
 
+  /// Balances by user. Who is not listed has no account.
+  using balances = std::map<std::string, int64_t>;
+
   template <class T>
   static std::vector<slot<T>> pick(std::span<const postgres_item> items);
 
@@ -83,21 +93,38 @@ private:
   void enqueue(const std::vector<slot<enqueue_write>>& singles,
                const std::vector<slot<enqueue_batch_write>>& batches);
   void add(std::vector<arrival>& arrivals);
+  void place(std::vector<arrival*> open);
+  void place_priced(const std::vector<arrival*>& priced);
   void insert_jobs(const std::vector<arrival*>& open);
   void look_up(const std::vector<arrival*>& open);
   void insert_scraps(const std::vector<arrival>& arrivals);
+  void insert_contents(const std::vector<arrival>& arrivals);
 
   // postgres_claim.cpp
   void claim(const slot<claim_write>& x);
+  std::vector<int64_t> take(const claim_write& x);
   void heartbeat(const slot<heartbeat_write>& x);
   void progress(const std::vector<slot<progress_write>>& slots);
 
+  // postgres_steps.cpp
+  void step(const std::vector<slot<step_write>>& slots);
+  std::optional<refusal> store_step(const step_write& x);
+
+  // postgres_effects.cpp
+  std::set<size_t> store_effects(const std::vector<owned_effect>& all);
+  std::set<size_t> find_gone(const std::vector<owned_effect>& all);
+  void store(const std::vector<const knowledge_card*>& cards);
+  void store(const til_entry& x);
+  void store(const recall_entry& x);
+  void store(const book_pages& x);
+  void store(const page_image& x);
+
   // postgres_settle.cpp
   void settle(const std::vector<slot<settle_write>>& slots);
+  held_runs hold_runs(const std::vector<int64_t>& seqs,
+                      const std::vector<int64_t>& runs);
   static run_end decide(const settle_write& x, bool cancel_requested);
   void settle_again(const std::vector<const slot<settle_write>*>& lost);
-  void store_cards(const std::vector<const knowledge_card*>& cards,
-                   std::vector<run_end>& ends);
 
   // postgres_ends.cpp
   void rescue(const slot<rescue_write>& x);
@@ -105,12 +132,30 @@ private:
   void finish(const std::vector<run_end>& ends);
   void put_back(const std::vector<run_end>& ends);
   void note_attempts(const std::vector<run_end>& ends);
+  std::map<int64_t, std::string> last_errors(const std::vector<run_end>& ends);
 
   // postgres_requests.cpp
   void cancel(const std::vector<slot<cancel_write>>& slots);
   void retry(const std::vector<slot<retry_write>>& slots);
+  std::map<int64_t, std::optional<refusal>> reopen(
+    const std::vector<int64_t>& seqs);
   void delete_scraps(const std::vector<slot<delete_scrap_write>>& slots);
   std::map<std::string, job> jobs_by_id(const std::vector<std::string>& ids);
+
+  // postgres_failures.cpp
+  void bulk_retry(const slot<bulk_retry_write>& x);
+
+  // postgres_types.cpp
+  void pause(const slot<pause_write>& x);
+
+  // postgres_san.cpp
+  void add_summary(const slot<summary_write>& x);
+
+  // postgres_ledger.cpp
+  balances hold_accounts(const std::set<std::string>& users);
+  void charge(const std::vector<int64_t>& seqs);
+  void refund();
+  void grant(const slot<grant_write>& x);
 
   /// The jobs as they are now, in the order of `seqs`.
   std::vector<job> jobs_by_seq(const std::vector<int64_t>& seqs);
@@ -123,9 +168,12 @@ private:
   postgres_session& session_;
   pqxx::transaction_base& tx_;
   bool has_savepoint_;
+  /// Paid jobs that ended as FAILED or CANCELLED, by `seq`.
+  std::vector<int64_t> to_refund_;
 };
 
-/// What a claim runs; parameters: limit, owner, lease in milliseconds, token.
+/// What a claim runs; parameters: limit, owner, lease in milliseconds, token,
+/// types, how many of each, and rows to pass over.
 extern const postgres_statement claim_statement;
 
 /// `x` in milliseconds, so that no sum of it and an instant overflows.

@@ -1,27 +1,30 @@
 // persistence/sqlite_claim.cpp -- how runs start and stay alive.
+#include "persistence/sqlite_queue.hpp"
 #include "persistence/sqlite_rows.hpp"
 #include "persistence/sqlite_writer.hpp"
 #include "persistence/store_rules.hpp"
 #include "persistence/text.hpp"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 namespace reeve {
 
 namespace {
 
-// One look-up a priority: due jobs stand together within it, so that jobs
-// which are due later cost a claim nothing, however many there are.
-constexpr const char* first_priority_sql = "SELECT min(priority) FROM queue";
-constexpr const char* next_priority_sql = R"(
-  SELECT min(priority) FROM queue WHERE priority > ?)";
+// Due jobs of a type and priority stand together: jobs that are due later, and
+// those of other types, cost a claim nothing, however many there are.
 constexpr const char* due_sql = R"(
-  SELECT seq FROM queue WHERE priority = ? AND run_at <= ?
+  SELECT run_at, seq FROM queue
+  WHERE job_type = ? AND priority = ? AND run_at <= ?
   ORDER BY run_at, seq LIMIT ?)";
 
-constexpr const char* first_due_sql = "SELECT min(run_at) FROM queue";
+constexpr const char* first_due_sql = R"(
+  SELECT min(run_at) FROM queue WHERE job_type = ? AND priority = ?)";
 constexpr const char* next_due_sql = R"(
-  SELECT min(run_at) FROM queue WHERE run_at > ?)";
+  SELECT min(run_at) FROM queue
+  WHERE job_type = ? AND priority = ? AND run_at > ?)";
 
 constexpr const char* start_sql = R"(
   INSERT INTO running (seq, job_type, priority, run_at, run, attempts,
@@ -48,54 +51,100 @@ constexpr const char* progress_sql = R"(
 } // namespace
 
 write_answer sqlite_writer::on(const claim_write& x, bool repeated) {
-  if (auto no = check(x.owner))
+  if (auto no = check(x))
     return *std::move(no);
   claimed result;
   if (repeated)
     result.jobs = claimed_with(x);
-  if (result.jobs.empty()) {
-    for (auto seq : due_jobs(x.limit)) {
-      start(seq, x);
-      result.jobs.push_back(job_by_seq(db_, seq).value());
-    }
-  }
-  const auto first = first_due();
-  result.more = first && *first <= now_;
-  sqlite_query query{db_.prepared(next_due_sql)};
-  if (query.bind(now_).next() && !query.is_null(0))
-    result.next_due_in = until(now_, query.time(0));
+  auto lanes = lanes_of(x);
+  if (result.jobs.empty())
+    result.jobs = take_due(x, lanes);
+  look_ahead(lanes, result);
   return result;
 }
 
-std::optional<timestamp> sqlite_writer::first_due() {
-  sqlite_query query{db_.prepared(first_due_sql)};
+std::vector<sqlite_writer::lane> sqlite_writer::lanes_of(const claim_write& x) {
+  std::vector<lane> result;
+  std::map<std::string, uint32_t> wanted;
+  for (const auto& [type, limit] : x.types)
+    wanted[type] = std::max(wanted[type], limit);
+  for (const auto& [type, limit] : wanted) {
+    if (is_paused(db_, type))
+      continue;
+    auto priorities = waiting_priorities(db_, type);
+    if (!priorities.empty())
+      result.push_back({type, std::move(priorities), limit});
+  }
+  return result;
+}
+
+std::vector<job> sqlite_writer::take_due(const claim_write& x,
+                                         std::vector<lane>& lanes) {
+  std::vector<due_job> due;
+  for (size_t i = 0; i < lanes.size(); ++i)
+    for (auto& found : due_jobs(lanes[i], x.limit)) {
+      found.lane = i;
+      due.push_back(found);
+    }
+  std::sort(due.begin(), due.end(), [](const due_job& a, const due_job& b) {
+    return std::tie(a.priority, a.run_at, a.seq)
+      < std::tie(b.priority, b.run_at, b.seq);
+  });
+  due.resize(std::min(due.size(), size_t{x.limit}));
+  std::vector<job> result;
+  for (const auto& next : due) {
+    start(next.seq, x);
+    --lanes[next.lane].left;
+    result.push_back(job_by_seq(db_, next.seq).value());
+  }
+  return result;
+}
+
+// The first due jobs of a type: no claim takes more of it.
+std::vector<sqlite_writer::due_job> sqlite_writer::due_jobs(const lane& x,
+                                                            uint32_t limit) {
+  std::vector<due_job> result;
+  const size_t most = std::min(x.left, limit);
+  for (auto priority : x.priorities) {
+    if (result.size() == most)
+      break;
+    sqlite_query query{db_.prepared(due_sql)};
+    query.bind(x.type, priority, now_,
+               static_cast<int64_t>(most - result.size()));
+    while (query.next())
+      result.push_back({priority, query.time(0), query.integer(1), 0});
+  }
+  return result;
+}
+
+std::optional<timestamp> sqlite_writer::first_due(const std::string& type,
+                                                  int64_t priority,
+                                                  bool later) {
+  sqlite_query query{db_.prepared(later ? next_due_sql : first_due_sql)};
+  query.bind(type, priority);
+  if (later)
+    query.bind(now_);
   query.next();
   return query.maybe_time(0);
 }
 
-std::vector<int64_t> sqlite_writer::due_jobs(uint32_t limit) {
-  std::vector<int64_t> result;
-  const auto first = first_due();
-  if (limit == 0 || !first || *first > now_)
-    return result;
-  auto priority_of = [](sqlite_query& query) -> std::optional<int64_t> {
-    if (!query.next() || query.is_null(0))
-      return std::nullopt;
-    return query.integer(0);
-  };
-  sqlite_query lowest{db_.prepared(first_priority_sql)};
-  auto priority = priority_of(lowest);
-  while (priority) {
-    sqlite_query due{db_.prepared(due_sql)};
-    due.bind(*priority, now_, limit - static_cast<uint32_t>(result.size()));
-    while (due.next())
-      result.push_back(due.integer(0));
-    if (result.size() == limit)
-      break;
-    sqlite_query higher{db_.prepared(next_priority_sql)};
-    priority = priority_of(higher.bind(*priority));
+// What is left for other claims: at once, of types whose own limit leaves
+// room, and later.
+void sqlite_writer::look_ahead(const std::vector<lane>& lanes,
+                               claimed& result) {
+  std::optional<timestamp> next;
+  for (const auto& x : lanes) {
+    for (auto priority : x.priorities) {
+      if (!result.more && x.left > 0) {
+        const auto first = first_due(x.type, priority, false);
+        result.more = first && *first <= now_;
+      }
+      if (const auto later = first_due(x.type, priority, true))
+        next = std::min(*later, next.value_or(*later));
+    }
   }
-  return result;
+  if (next)
+    result.next_due_in = until(now_, *next);
 }
 
 void sqlite_writer::start(int64_t seq, const claim_write& x) {

@@ -19,19 +19,13 @@ constexpr const char* insert_scrap_sql = R"(
 
 constexpr const char* insert_job_sql = R"(
   INSERT INTO job (id, job_type, target_id, user_id, payload, priority, run_at,
-    max_attempts, unique_key, idempotency_key, idempotency_hash, created_at,
-    updated_at)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?))";
+    max_attempts, unique_key, idempotency_key, idempotency_hash, price,
+    created_at, updated_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?))";
 
 constexpr const char* insert_queue_sql = R"(
   INSERT INTO queue (seq, job_type, priority, run_at, updated_at)
   VALUES (?, ?, ?, ?, ?))";
-
-std::optional<std::string> scrap_id_of(const enqueue_write& x) {
-  if (x.new_scrap)
-    return lower_case(x.new_scrap->id);
-  return std::nullopt;
-}
 
 } // namespace
 
@@ -43,9 +37,27 @@ write_answer sqlite_writer::on(const enqueue_write& x, bool repeated) {
       return *std::move(known);
   if (auto known = same_key(x))
     return *std::move(known);
+  // First: a refusal leaves nothing behind.
+  if (x.price > 0)
+    if (auto no = charge(lower_case(x.id), x.user_id.value(), x.price))
+      return *std::move(no);
   if (x.new_scrap)
     insert_scrap(*x.new_scrap);
-  return enqueued{insert_job(x), enqueue_kind::created, scrap_id_of(x)};
+  if (x.new_content)
+    insert_content(*x.new_content);
+  return answer_to(x, insert_job(x), enqueue_kind::created);
+}
+
+enqueued sqlite_writer::answer_to(const enqueue_write& x, job known,
+                                  enqueue_kind kind) {
+  enqueued result;
+  if (x.new_scrap && kind != enqueue_kind::deduplicated)
+    result.scrap_id = lower_case(known.target_id);
+  if (x.price > 0)
+    result.balance = balance_of(x.user_id.value());
+  result.job = std::move(known);
+  result.kind = kind;
+  return result;
 }
 
 write_answer sqlite_writer::on(const enqueue_batch_write& x, bool repeated) {
@@ -75,7 +87,7 @@ std::optional<enqueued> sqlite_writer::earlier_try(const enqueue_write& x) {
   auto known = job_by_id(db_, lower_case(x.id));
   if (!known)
     return std::nullopt;
-  return enqueued{*std::move(known), enqueue_kind::created, scrap_id_of(x)};
+  return answer_to(x, *std::move(known), enqueue_kind::created);
 }
 
 // The idempotency key goes first: a replay gets its own job, even when that
@@ -87,19 +99,15 @@ std::optional<write_answer> sqlite_writer::same_key(const enqueue_write& x) {
       if (query.maybe_text(1) != x.idempotency_hash)
         return refusal{refusal_code::key_reused,
                        "the idempotency key was used with another request"};
-      auto known = job_by_seq(db_, query.integer(0)).value();
-      std::optional<std::string> scrap_id;
-      if (x.new_scrap)
-        scrap_id = known.target_id;
-      return enqueued{std::move(known), enqueue_kind::replayed,
-                      std::move(scrap_id)};
+      return answer_to(x, job_by_seq(db_, query.integer(0)).value(),
+                       enqueue_kind::replayed);
     }
   }
   if (x.unique_key) {
     sqlite_query query{db_.prepared(by_unique_key_sql)};
     if (query.bind(*x.unique_key).next())
-      return enqueued{job_by_seq(db_, query.integer(0)).value(),
-                      enqueue_kind::deduplicated, std::nullopt};
+      return answer_to(x, job_by_seq(db_, query.integer(0)).value(),
+                       enqueue_kind::deduplicated);
   }
   return std::nullopt;
 }
@@ -127,7 +135,7 @@ job sqlite_writer::insert_job(const enqueue_write& x) {
     sqlite_query query{db_.prepared(insert_job_sql)};
     query.bind(result.id, x.type, x.target_id, x.user_id, x.payload.dump(),
                x.priority, result.run_at, x.max_attempts, x.unique_key,
-               x.idempotency_key, x.idempotency_hash, now_, now_);
+               x.idempotency_key, x.idempotency_hash, x.price, now_, now_);
     query.run();
   }
   result.seq = db_.last_insert_seq();

@@ -1,4 +1,5 @@
 // persistence/sqlite_factory.cpp -- opening, migrating and guarding the file.
+#include "persistence/fingerprint.hpp"
 #include "persistence/migration.hpp"
 #include "persistence/sqlite_store.hpp"
 
@@ -34,6 +35,12 @@ constexpr const char* applied_sql = R"(
 constexpr const char* record_sql = R"(
   INSERT INTO migrations (version, name, checksum, applied_at)
   VALUES (?, ?, ?, ?))";
+
+// The migration that adds the column.
+constexpr int fingerprint_version = 4;
+constexpr const char* unmarked_sql = R"(
+  SELECT seq, coalesce(error_message, '') FROM job WHERE outcome = 'FAILED')";
+constexpr const char* mark_sql = "UPDATE job SET fingerprint = ? WHERE seq = ?";
 
 [[noreturn]] void raise_system_error(const std::string& what) {
   throw store_unavailable("sqlite: " + what + ": " + std::strerror(errno));
@@ -103,6 +110,15 @@ std::vector<applied_migration> applied_migrations(sqlite_connection& db) {
   return result;
 }
 
+// What SQL cannot compute: jobs that failed before there were fingerprints.
+void add_fingerprints(sqlite_connection& db) {
+  sqlite_query failed{db.prepared(unmarked_sql)};
+  while (failed.next()) {
+    sqlite_query query{db.prepared(mark_sql)};
+    query.bind(fingerprint_of(failed.text(1)), failed.integer(0)).run();
+  }
+}
+
 int migrate_file(const std::string& path) {
   sqlite_connection db{path};
   enter_wal(db);
@@ -111,6 +127,8 @@ int migrate_file(const std::string& path) {
   const auto todo = outstanding(sqlite_migrations(), applied_migrations(db));
   for (const auto& step : todo) {
     db.database().exec(std::string{step.sql});
+    if (step.version == fingerprint_version)
+      add_fingerprints(db);
     sqlite_query query{db.prepared(record_sql)};
     query.bind(step.version, step.name, step.checksum(), system_time()).run();
   }

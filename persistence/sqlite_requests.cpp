@@ -27,7 +27,8 @@ constexpr const char* key_is_taken_sql = R"(
 constexpr const char* reopen_sql = R"(
   UPDATE job SET outcome = NULL, result = NULL, finished_at = NULL,
     attempts = 0, throttled = 0, provider_down = 0, interrupted = 0,
-    progress_percent = 0, progress_message = '', version = version + 1,
+    progress_percent = 0, progress_message = '', fingerprint = NULL,
+    version = version + 1,
     run_at = ?1, updated_at = ?1
   WHERE seq = ?2)";
 constexpr const char* requeue_sql = R"(
@@ -56,8 +57,11 @@ write_answer sqlite_writer::on(const cancel_write& x, bool repeated) {
         sqlite_query query{db_.prepared(cancel_waiting_sql)};
         query.bind(std::max(now_, known->created_at), known->seq).run();
       }
-      sqlite_query query{db_.prepared(dequeue_sql)};
-      query.bind(known->seq).run();
+      {
+        sqlite_query query{db_.prepared(dequeue_sql)};
+        query.bind(known->seq).run();
+      }
+      refund(known->seq);
       break;
     }
     case job_status::processing: {
@@ -85,25 +89,29 @@ write_answer sqlite_writer::on(const retry_write& x, bool repeated) {
   if (known->status != job_status::failed
       && known->status != job_status::cancelled)
     return wrong_state(known->status, "retried");
-  if (key_is_taken(*known))
-    return refusal{refusal_code::conflict,
-                   "another unfinished job has the same unique key"};
-  {
-    sqlite_query query{db_.prepared(reopen_sql)};
-    query.bind(now_, known->seq).run();
-  }
-  {
-    sqlite_query query{db_.prepared(requeue_sql)};
-    query.bind(retried_reason, known->seq).run();
-  }
+  if (key_is_taken(known->unique_key))
+    return key_is_held();
+  if (auto no = charge_again(known->seq))
+    return *std::move(no);
+  reopen(known->seq);
   return changed_job(known->seq);
 }
 
-bool sqlite_writer::key_is_taken(const job& x) {
-  if (!x.unique_key)
+bool sqlite_writer::key_is_taken(const std::optional<std::string>& unique_key) {
+  if (!unique_key)
     return false;
   sqlite_query query{db_.prepared(key_is_taken_sql)};
-  return query.bind(*x.unique_key).next();
+  return query.bind(*unique_key).next();
+}
+
+// FAILED or CANCELLED → PENDING.
+void sqlite_writer::reopen(int64_t seq) {
+  {
+    sqlite_query query{db_.prepared(reopen_sql)};
+    query.bind(now_, seq).run();
+  }
+  sqlite_query query{db_.prepared(requeue_sql)};
+  query.bind(retried_reason, seq).run();
 }
 
 write_answer sqlite_writer::on(const delete_scrap_write& x, bool repeated) {

@@ -25,18 +25,6 @@ uint32_t little_endian(float value) {
   return bits;
 }
 
-std::vector<float> embedding_from(std::string_view bytes) {
-  std::vector<float> result;
-  result.reserve(bytes.size() / sizeof(uint32_t));
-  for (size_t i = 0; i + sizeof(uint32_t) <= bytes.size();
-       i += sizeof(uint32_t)) {
-    float value = 0;
-    std::memcpy(&value, bytes.data() + i, sizeof(value));
-    result.push_back(std::bit_cast<float>(little_endian(value)));
-  }
-  return result;
-}
-
 job_status status_of(const std::optional<std::string>& outcome, bool runs) {
   if (outcome)
     return job_status_from(*outcome).value_or(job_status::failed);
@@ -89,6 +77,9 @@ job read_job(const sqlite_query& row) {
   result.started_at = row.maybe_time(i++);
   result.finished_at = row.maybe_time(i++);
   result.updated_at = row.time(i++);
+  result.used.input_tokens = static_cast<uint64_t>(row.integer(i++));
+  result.used.output_tokens = static_cast<uint64_t>(row.integer(i++));
+  result.used.images = static_cast<uint64_t>(row.integer(i++));
   return result;
 }
 
@@ -138,6 +129,18 @@ std::string embedding_bytes(const std::vector<float>& values) {
   for (size_t i = 0; i < values.size(); ++i) {
     const auto bits = little_endian(values[i]);
     std::memcpy(result.data() + i * sizeof(bits), &bits, sizeof(bits));
+  }
+  return result;
+}
+
+std::vector<float> embedding_from(std::string_view bytes) {
+  std::vector<float> result;
+  result.reserve(bytes.size() / sizeof(uint32_t));
+  for (size_t i = 0; i + sizeof(uint32_t) <= bytes.size();
+       i += sizeof(uint32_t)) {
+    float value = 0;
+    std::memcpy(&value, bytes.data() + i, sizeof(value));
+    result.push_back(std::bit_cast<float>(little_endian(value)));
   }
   return result;
 }

@@ -2,6 +2,7 @@
 // cards.
 #pragma once
 
+#include "persistence/cards.hpp"
 #include "persistence/sqlite_connection.hpp"
 
 #include <optional>
@@ -25,7 +26,8 @@ namespace reeve {
   " coalesce(r.version, q.version, j.version)," \
   " coalesce(r.run, q.run, j.run), j.created_at," \
   " coalesce(r.started_at, j.started_at), j.finished_at," \
-  " coalesce(r.updated_at, q.updated_at, j.updated_at) "
+  " coalesce(r.updated_at, q.updated_at, j.updated_at), j.input_tokens," \
+  " j.output_tokens, j.images "
 
 job read_job(const sqlite_query& row);
 
@@ -42,6 +44,7 @@ knowledge_card read_card(const sqlite_query& row);
 
 /// An embedding as stored: little-endian 32-bit floats.
 std::string embedding_bytes(const std::vector<float>& values);
+std::vector<float> embedding_from(std::string_view bytes);
 
 /// Throws SQLite::Exception.
 std::optional<job> job_by_seq(sqlite_connection& db, int64_t seq);

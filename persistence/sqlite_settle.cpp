@@ -1,4 +1,5 @@
 // persistence/sqlite_settle.cpp -- how runs end: settled, or rescued.
+#include "persistence/fingerprint.hpp"
 #include "persistence/sqlite_rows.hpp"
 #include "persistence/sqlite_writer.hpp"
 #include "persistence/store_rules.hpp"
@@ -14,7 +15,7 @@ namespace {
   " seq, run, job_type, priority, run_at, attempts, throttled," \
   " provider_down, interrupted," \
   " substr(lease_owner, 1, instr(lease_owner, '#') - 1), started_at," \
-  " cancel_requested, version, progress_percent, progress_message "
+  " cancel_requested, version "
 
 constexpr const char* find_run_sql =
   "SELECT" REEVE_RUN_COLUMNS "FROM running WHERE seq = ? AND run = ?";
@@ -35,15 +36,8 @@ constexpr const char* was_settled_sql = R"(
   UNION ALL
   SELECT 1 FROM job WHERE seq = ?1 AND run = ?2 AND outcome = 'COMPLETED')";
 
-constexpr const char* scrap_exists_sql = "SELECT 1 FROM scraps WHERE id = ?";
-
-constexpr const char* insert_card_sql = R"(
-  INSERT INTO knowledge_cards (id, scrap_id, job_id, user_id, summary, tags,
-    model, created_at, embedding)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT (job_id) DO NOTHING)";
-
-// A completed job has no error left; the others keep their last one.
+// A completed job has no error left; the others keep their last one. No job
+// has a progress message once it has ended.
 constexpr const char* finish_sql = R"(
   UPDATE job SET outcome = ?1, result = ?2,
     error_message = CASE WHEN ?1 = 'COMPLETED' THEN NULL
@@ -51,8 +45,11 @@ constexpr const char* finish_sql = R"(
     attempts = ?4, run = ?5, throttled = ?6, provider_down = ?7,
     interrupted = ?8, version = ?9, run_at = ?10, started_at = ?11,
     finished_at = ?12, updated_at = ?12, progress_percent = ?13,
-    progress_message = ?14
+    progress_message = '', fingerprint = ?14
   WHERE seq = ?15)";
+
+constexpr const char* last_error_sql =
+  "SELECT error_message FROM job WHERE seq = ?";
 
 constexpr const char* note_waiting_sql = R"(
   UPDATE job SET error_message = coalesce(?, error_message), run = ?,
@@ -113,8 +110,6 @@ Row read_run(const sqlite_query& query) {
   result.started_at = query.time(i++);
   result.cancel_requested = query.integer(i++) != 0;
   result.version = query.integer(i++);
-  result.progress_percent = static_cast<int>(query.integer(i++));
-  result.progress_message = query.text(i++);
   return result;
 }
 
@@ -139,7 +134,7 @@ write_answer sqlite_writer::on(const settle_write& x, bool repeated) {
     end.due = later(now_, x.delay);
   if (end.decision != verdict::complete) {
     end.error = storable_error(x.error);
-  } else if (x.card && !store_card(*x.card, x.claimed.id)) {
+  } else if (!store_effects(x.effects, x.claimed.id)) {
     end.outcome = run_outcome::failed_permanently;
     end.decision = verdict::fail;
     end.error = target_gone_message;
@@ -164,22 +159,6 @@ bool sqlite_writer::was_settled(int64_t seq, int64_t run) {
   return query.bind(seq, run).next();
 }
 
-// False, and nothing stored, when the scrap is gone.
-bool sqlite_writer::store_card(const knowledge_card& x,
-                               const std::string& job_id) {
-  const auto scrap_id = lower_case(x.scrap_id);
-  {
-    sqlite_query query{db_.prepared(scrap_exists_sql)};
-    if (!query.bind(scrap_id).next())
-      return false;
-  }
-  sqlite_query query{db_.prepared(insert_card_sql)};
-  query.bind(lower_case(x.id), scrap_id, job_id, x.user_id, x.summary,
-             nlohmann::json(x.tags).dump(), x.model, now_);
-  query.bind_blob(embedding_bytes(x.embedding)).run();
-  return true;
-}
-
 void sqlite_writer::end_run(const run_row& row, run_end end) {
   // The clock may have been set back meanwhile.
   const auto at = std::max(now_, row.started_at);
@@ -198,14 +177,26 @@ void sqlite_writer::finish(const run_row& row, const run_end& end,
   std::optional<std::string> result;
   if (!end.result.is_null())
     result = end.result.dump();
+  // What runs is PROCESSING: its fingerprint is NULL, its error may be there.
+  std::optional<std::string> fingerprint;
+  if (end.decision == verdict::fail)
+    fingerprint =
+      fingerprint_of(end.error.empty() ? last_error_of(row.seq) : end.error);
+  if (end.decision != verdict::complete)
+    refund(row.seq);
   sqlite_query query{db_.prepared(finish_sql)};
   query.bind(final_state(end.decision), result, non_empty(end.error),
              row.attempts, row.run, row.unspent.throttled,
              row.unspent.provider_down, row.unspent.interrupted,
              row.version + 1, row.run_at, row.started_at, at,
-             end.decision == verdict::complete ? 100 : row.progress_percent,
-             row.progress_message, row.seq);
+             end.decision == verdict::complete ? 100 : 0, fingerprint, row.seq);
   query.run();
+}
+
+std::string sqlite_writer::last_error_of(int64_t seq) {
+  sqlite_query query{db_.prepared(last_error_sql)};
+  query.bind(seq).next();
+  return query.maybe_text(0).value_or("");
 }
 
 void sqlite_writer::put_back(const run_row& row, const run_end& end,

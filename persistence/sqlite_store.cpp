@@ -54,6 +54,8 @@ std::string_view sqlite_store::backend() const {
 void sqlite_store::reconnect() {
   translated([&] {
     connection_.reset();
+    // The file may be another one by now.
+    cards_ = {};
     connection_.emplace(path_);
   });
 }

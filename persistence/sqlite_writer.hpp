@@ -4,6 +4,11 @@
 #include "persistence/job_store.hpp"
 #include "persistence/sqlite_connection.hpp"
 
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace reeve {
 
 /// Applies single writes inside an open transaction. Throws SQLite::Exception;
@@ -28,10 +33,23 @@ private:
     unspent_counts unspent;
     std::string node;
     timestamp started_at;
-    int progress_percent = 0;
-    std::string progress_message;
     bool cancel_requested = false;
     int64_t version = 0;
+  };
+
+  /// A type that a claim asks for and its waiting jobs' priorities.
+  struct lane {
+    std::string type;
+    std::vector<int64_t> priorities;
+    /// How many more of it the claim may take.
+    uint32_t left = 0;
+  };
+
+  struct due_job {
+    int64_t priority = 0;
+    timestamp run_at;
+    int64_t seq = 0;
+    size_t lane = 0;
   };
 
   /// How a run ends, once it is decided.
@@ -46,11 +64,30 @@ private:
     std::string_view reason;
   };
 
+  /// A job that its user pays for.
+  struct priced_job {
+    std::string id;
+    std::string user_id;
+    int64_t price = 0;
+  };
+
+  /// A line of the ledger before it has a number.
+  struct ledger_line {
+    std::string user_id;
+    ledger_kind kind = ledger_kind::grant;
+    int64_t amount = 0;
+    std::optional<std::string> job_id;
+    std::optional<int64_t> round;
+    std::optional<std::string> grant_id;
+    std::string note;
+  };
+
   // sqlite_enqueue.cpp
   write_answer on(const enqueue_write& x, bool repeated);
   write_answer on(const enqueue_batch_write& x, bool repeated);
   std::optional<enqueued> earlier_try(const enqueue_write& x);
   std::optional<write_answer> same_key(const enqueue_write& x);
+  enqueued answer_to(const enqueue_write& x, job known, enqueue_kind kind);
   void insert_scrap(const scrap& x);
   job insert_job(const enqueue_write& x);
 
@@ -58,29 +95,75 @@ private:
   write_answer on(const claim_write& x, bool repeated);
   write_answer on(const heartbeat_write& x, bool repeated);
   write_answer on(const progress_write& x, bool repeated);
-  std::vector<int64_t> due_jobs(uint32_t limit);
+  std::vector<lane> lanes_of(const claim_write& x);
+  std::vector<job> take_due(const claim_write& x, std::vector<lane>& lanes);
+  std::vector<due_job> due_jobs(const lane& x, uint32_t limit);
   void start(int64_t seq, const claim_write& x);
   std::vector<job> claimed_with(const claim_write& x);
-  std::optional<timestamp> first_due();
+  std::optional<timestamp> first_due(const std::string& type, int64_t priority,
+                                     bool later);
+  void look_ahead(const std::vector<lane>& lanes, claimed& result);
 
   // sqlite_settle.cpp
   write_answer on(const settle_write& x, bool repeated);
   write_answer on(const rescue_write& x, bool repeated);
   std::optional<run_row> find_run(int64_t seq, int64_t run);
   bool was_settled(int64_t seq, int64_t run);
-  bool store_card(const knowledge_card& x, const std::string& job_id);
   void end_run(const run_row& row, run_end end);
   void finish(const run_row& row, const run_end& end, timestamp at);
+  std::string last_error_of(int64_t seq);
   void put_back(const run_row& row, const run_end& end, timestamp at);
   void note_attempt(const run_row& row, const run_end& end, timestamp at);
   int64_t deaths_of(int64_t seq);
   void rescue(const run_row& row);
 
+  // sqlite_effects.cpp
+  /// False, and nothing stored, when the target of one of them is gone.
+  bool store_effects(const std::vector<effect>& effects,
+                     const std::string& job_id);
+  bool store(const knowledge_card& x, const std::string& job_id);
+  bool store(const til_entry& x, const std::string& job_id);
+  bool store(const recall_entry& x, const std::string& job_id);
+  bool store(const book_pages& x, const std::string& job_id);
+  bool store(const page_image& x, const std::string& job_id);
+
+  // sqlite_steps.cpp
+  write_answer on(const step_write& x, bool repeated);
+  std::optional<int64_t> step_run(const step_write& x);
+  void insert_step(const step_write& x);
+
+  // sqlite_books.cpp
+  void insert_content(const content& x);
+
+  // sqlite_ledger.cpp
+  write_answer on(const grant_write& x, bool repeated);
+  int64_t balance_of(const std::string& user_id);
+  void book(const ledger_line& x);
+  /// Takes the price, unless it is taken. Refuses when the balance is short.
+  std::optional<refusal> charge(const std::string& job_id,
+                                const std::string& user_id, int64_t price);
+  std::optional<refusal> charge_again(int64_t seq);
+  /// Gives back what was taken for the job.
+  void refund(int64_t seq);
+  std::optional<priced_job> priced(int64_t seq);
+  /// What was taken and not given back, and how often it was taken.
+  std::pair<int64_t, int64_t> taken_for(const std::string& job_id);
+
+  // sqlite_failures.cpp
+  write_answer on(const bulk_retry_write& x, bool repeated);
+
+  // sqlite_types.cpp
+  write_answer on(const pause_write& x, bool repeated);
+
+  // sqlite_san.cpp
+  write_answer on(const summary_write& x, bool repeated);
+
   // sqlite_requests.cpp
   write_answer on(const cancel_write& x, bool repeated);
   write_answer on(const retry_write& x, bool repeated);
   write_answer on(const delete_scrap_write& x, bool repeated);
-  bool key_is_taken(const job& x);
+  bool key_is_taken(const std::optional<std::string>& unique_key);
+  void reopen(int64_t seq);
 
   /// `changed`, with the job as it is now.
   write_answer changed_job(int64_t seq);

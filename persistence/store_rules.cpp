@@ -121,19 +121,109 @@ void check_scrap(checker& checks, const scrap& x, std::string_view target) {
   checks.optional(&checker::key, "scrap.user_id", x.user_id);
 }
 
-void check_card(checker& checks, const knowledge_card& x,
-                std::string_view job_id) {
-  checks.uuid("card.id", x.id);
-  if (!is_uuid(x.job_id) || lower_case(x.job_id) != job_id)
-    checks.fail("card.job_id", "is not the id of the job");
-  checks.optional(&checker::key, "card.user_id", x.user_id);
-  checks.text("card.summary", x.summary);
-  checks.text("card.model", x.model);
-  for (const auto& tag : x.tags)
-    checks.text("card.tags", tag);
-  for (auto value : x.embedding)
-    if (!std::isfinite(value))
-      checks.fail("card.embedding", "has a number that is not finite");
+void check_content(checker& checks, const content& x,
+                   const enqueue_write& owner) {
+  checks.uuid("content.id", x.id);
+  if (lower_case(x.id) != lower_case(owner.target_id))
+    checks.fail("target_id", "is not the id of the new content");
+  if (lower_case(x.job_id) != lower_case(owner.id))
+    checks.fail("content.job_id", "is not the id of the job");
+  checks.optional(&checker::key, "content.user_id", x.user_id);
+  checks.text("content.title", x.title);
+  checks.text("content.prompt", x.prompt);
+  if (x.page_count < 0 || static_cast<size_t>(x.page_count) > max_book_pages)
+    checks.fail("content.page_count", "is not within 0 and 1,000");
+}
+
+void check_price(checker& checks, const enqueue_write& x) {
+  if (x.price < 0 || x.price > max_amount)
+    checks.fail("price", "is not within 0 and 10^15");
+  if (x.price > 0 && !x.user_id)
+    checks.fail("user_id", "is missing: nobody would pay the price");
+}
+
+// -- effects ------------------------------------------------------------------
+
+// Checks what one effect has, whose job is known (`settle`) or not (`step`).
+class effect_checker {
+public:
+  effect_checker(checker& checks, std::string_view job_id)
+    : checks_(checks), job_id_(job_id) {
+    // nop
+  }
+
+  void operator()(const knowledge_card& x) {
+    checks_.uuid("card.id", x.id);
+    job("card.job_id", x.job_id);
+    checks_.optional(&checker::key, "card.user_id", x.user_id);
+    checks_.text("card.summary", x.summary);
+    checks_.text("card.model", x.model);
+    for (const auto& tag : x.tags)
+      checks_.text("card.tags", tag);
+    for (auto value : x.embedding)
+      if (!std::isfinite(value))
+        checks_.fail("card.embedding", "has a number that is not finite");
+  }
+
+  void operator()(const til_entry& x) {
+    checks_.uuid("til.id", x.id);
+    job("til.job_id", x.job_id);
+    checks_.optional(&checker::key, "til.user_id", x.user_id);
+    checks_.text("til.content", x.content);
+    checks_.text("til.model", x.model);
+    for (const auto& id : x.card_ids)
+      checks_.text("til.card_ids", id);
+  }
+
+  void operator()(const recall_entry& x) {
+    checks_.uuid("recall.id", x.id);
+    job("recall.job_id", x.job_id);
+    checks_.optional(&checker::key, "recall.user_id", x.user_id);
+    checks_.text("recall.content", x.content);
+    checks_.text("recall.model", x.model);
+    for (const auto& card : x.related) {
+      checks_.text("recall.related", card.card_id);
+      if (!std::isfinite(card.similarity))
+        checks_.fail("recall.related", "has a number that is not finite");
+    }
+  }
+
+  void operator()(const book_pages& x) {
+    if (x.texts.size() > max_book_pages)
+      checks_.fail("pages.texts", "are more than 1,000");
+    for (const auto& text : x.texts)
+      checks_.text("pages.texts", text);
+  }
+
+  void operator()(const page_image& x) {
+    if (x.number < 1)
+      checks_.fail("image.number", "is smaller than 1");
+    checks_.key("image.content_type", x.info.content_type);
+    checks_.text("image.model", x.info.model);
+    if (x.info.digest.size() != 64
+        || x.info.digest.find_first_not_of("0123456789abcdef")
+          != std::string::npos)
+      checks_.fail("image.digest", "is not a SHA-256 in hexadecimal digits");
+    if (!x.data)
+      checks_.fail("image.data", "is missing");
+  }
+
+private:
+  void job(std::string_view field, std::string_view id) {
+    if (!is_uuid(id))
+      checks_.fail(field, "is not a UUID");
+    else if (!job_id_.empty() && lower_case(id) != job_id_)
+      checks_.fail(field, "is not the id of the job");
+  }
+
+  checker& checks_;
+  std::string_view job_id_;
+};
+
+void check_effects(checker& checks, const std::vector<effect>& effects,
+                   std::string_view job_id) {
+  for (const auto& x : effects)
+    std::visit(effect_checker{checks, job_id}, x);
 }
 
 } // namespace
@@ -159,6 +249,9 @@ std::optional<refusal> check(const enqueue_write& x) {
     checks.fail("run_at", "is not within the years 1 and 9999");
   if (x.new_scrap)
     check_scrap(checks, *x.new_scrap, x.target_id);
+  if (x.new_content)
+    check_content(checks, *x.new_content, x);
+  check_price(checks, x);
   return checks.problem;
 }
 
@@ -167,8 +260,22 @@ std::optional<refusal> check(const settle_write& x) {
     return std::nullopt;
   checker checks;
   checks.json_value("result", x.result);
-  if (x.card)
-    check_card(checks, *x.card, x.claimed.id);
+  check_effects(checks, x.effects, x.claimed.id);
+  return checks.problem;
+}
+
+std::optional<refusal> check(const step_write& x) {
+  checker checks;
+  checks.key("step.name", x.step.name);
+  checks.key("step.input_hash", x.step.input_hash);
+  checks.json_value("step.result", x.step.result);
+  checks.text("step.provider", x.step.provider);
+  checks.text("step.model", x.step.model);
+  for (auto count : {x.step.used.input_tokens, x.step.used.output_tokens,
+                     x.step.used.images})
+    if (count > static_cast<uint64_t>(max_amount))
+      checks.fail("step.used", "is larger than 10^15");
+  check_effects(checks, x.effects, "");
   return checks.problem;
 }
 
@@ -180,12 +287,84 @@ std::optional<refusal> check(const lease_owner& x) {
   return checks.problem;
 }
 
-bool can_match(const job_filter& x) {
-  auto storable = [](const std::optional<std::string>& text) {
-    return !text || is_storable(*text);
+std::optional<refusal> check(const claim_write& x) {
+  if (auto no = check(x.owner))
+    return no;
+  checker checks;
+  for (const auto& wanted : x.types)
+    checks.key("types", wanted.type);
+  return checks.problem;
+}
+
+std::optional<refusal> check(const pause_write& x) {
+  checker checks;
+  checks.key("type", x.type);
+  checks.text("reason", x.reason);
+  return checks.problem;
+}
+
+std::optional<refusal> check(const summary_write& x) {
+  checker checks;
+  checks.uuid("id", x.what.id);
+  checks.optional(&checker::key, "user_id", x.what.user_id);
+  if (!is_date(x.what.date))
+    checks.fail("date", "is not a day as YYYY-MM-DD");
+  checks.key("time_zone", x.what.time_zone);
+  if (x.what.day_start < earliest_timestamp || x.what.day_end > latest_timestamp
+      || x.what.day_start >= x.what.day_end)
+    checks.fail("day_start", "is not before `day_end`");
+  return checks.problem;
+}
+
+std::optional<refusal> check(const grant_write& x) {
+  checker checks;
+  checks.uuid("id", x.id);
+  checks.key("user_id", x.user_id);
+  checks.text("note", x.note);
+  if (x.amount == 0 || x.amount > max_amount || x.amount < -max_amount)
+    checks.fail("amount", "is 0 or not within -10^15 and 10^15");
+  return checks.problem;
+}
+
+bool is_date(std::string_view text) {
+  if (text.size() != 10 || text[4] != '-' || text[7] != '-')
+    return false;
+  auto number = [text](size_t start, size_t size) {
+    unsigned result = 0;
+    for (auto c : text.substr(start, size))
+      result = c >= '0' && c <= '9' && result < 10'000
+        ? result * 10 + static_cast<unsigned>(c - '0')
+        : 100'000;
+    return result;
   };
+  const auto year = number(0, 4);
+  return year >= 1 && year <= 9999
+    && std::chrono::year_month_day{std::chrono::year(static_cast<int>(year)),
+                                   std::chrono::month(number(5, 2)),
+                                   std::chrono::day(number(8, 2))}
+         .ok();
+}
+
+namespace {
+
+bool storable(const std::optional<std::string>& text) {
+  return !text || is_storable(*text);
+}
+
+bool is_possible_pattern(const std::optional<std::string>& text) {
+  return storable(text) && (!text || is_pattern(*text));
+}
+
+} // namespace
+
+bool can_match(const job_filter& x) {
   return storable(x.type) && storable(x.target_id) && storable(x.user_id)
-    && storable(x.error_like) && (!x.error_like || is_pattern(*x.error_like));
+    && is_possible_pattern(x.error_like);
+}
+
+bool can_match(const failure_filter& x) {
+  return storable(x.type) && storable(x.fingerprint)
+    && is_possible_pattern(x.error_like);
 }
 
 std::string lower_case(std::string_view text) {
@@ -229,6 +408,32 @@ void count_unspent(unspent_counts& counts, run_outcome outcome) {
     ++counts.interrupted;
 }
 
+std::optional<refusal> check_balance(std::string_view user_id, int64_t balance,
+                                     int64_t amount) {
+  if (amount < 0 && balance < -amount)
+    return refusal{refusal_code::insufficient_funds,
+                   "the balance of " + std::string{user_id} + " is "
+                     + std::to_string(balance) + "; " + std::to_string(-amount)
+                     + " cannot be taken off"};
+  if (amount > 0 && balance > max_amount - amount)
+    return invalid("the balance of " + std::string{user_id}
+                   + " would exceed 10^15");
+  return std::nullopt;
+}
+
+void sort_usage(std::vector<usage_row>& rows) {
+  auto tokens = [](const usage_row& x) {
+    return x.used.input_tokens + x.used.output_tokens;
+  };
+  std::ranges::sort(rows, [&](const usage_row& a, const usage_row& b) {
+    if (tokens(a) != tokens(b))
+      return tokens(a) > tokens(b);
+    if (a.used.images != b.used.images)
+      return a.used.images > b.used.images;
+    return a.key < b.key;
+  });
+}
+
 timestamp later(timestamp start, milliseconds delay) {
   if (delay.count() <= 0)
     return start;
@@ -255,6 +460,21 @@ std::string poison_message(int64_t deaths) {
 std::string lost_why(uint32_t attempts, uint32_t max_attempts) {
   return "attempt " + std::to_string(attempts) + " of "
     + std::to_string(max_attempts) + " lost";
+}
+
+refusal key_is_held() {
+  return {refusal_code::conflict,
+          "another unfinished job has the same unique key"};
+}
+
+refusal too_expensive(int64_t balance, int64_t price) {
+  return {refusal_code::insufficient_funds,
+          "the balance is " + std::to_string(balance) + " and the price is "
+            + std::to_string(price)};
+}
+
+refusal target_is_gone() {
+  return {refusal_code::not_found, std::string{target_gone_message}};
 }
 
 refusal no_such(std::string_view what, std::string_view id) {

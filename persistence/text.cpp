@@ -49,13 +49,17 @@ std::string sanitized(std::string_view text) {
   return result;
 }
 
-std::string truncated(std::string_view text, size_t limit) {
+std::string_view first_code_points(std::string_view text, size_t limit) {
   const auto* bytes = bytes_of(text);
   size_t i = 0;
   for (size_t n = 0; n < limit && i < text.size(); ++n)
     U8_FWD_1(bytes, i, text.size());
-  std::string result{text.substr(0, i)};
-  if (i < text.size())
+  return text.substr(0, i);
+}
+
+std::string truncated(std::string_view text, size_t limit) {
+  std::string result{first_code_points(text, limit)};
+  if (result.size() < text.size())
     result += "...";
   return result;
 }

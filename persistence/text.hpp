@@ -19,6 +19,9 @@ bool is_storable(std::string_view text);
 /// Replaces ill-formed sequences and U+0000 by U+FFFD. Cannot fail.
 std::string sanitized(std::string_view text);
 
+/// The first `limit` code points of valid UTF-8, a part of `text`.
+std::string_view first_code_points(std::string_view text, size_t limit);
+
 /// Keeps the first `limit` code points of valid UTF-8 and appends `...` when
 /// something was cut.
 std::string truncated(std::string_view text, size_t limit);

@@ -3,6 +3,7 @@
 
 #include "persistence/uuid.hpp"
 #include "processors/ai/analysis_check.hpp"
+#include "processors/model_calls.hpp"
 
 #include <stdexcept>
 #include <utility>
@@ -11,43 +12,19 @@ namespace reeve {
 
 namespace {
 
-outcome outcome_of(provider_failure failure) {
-  switch (failure.kind) {
-    case run_outcome::failed_permanently:
-      return outcome::failed_permanently(std::move(failure.message));
-    case run_outcome::throttled:
-      return outcome::throttled(std::move(failure.message), failure.delay);
-    case run_outcome::provider_down:
-      return outcome::provider_down(std::move(failure.message), failure.delay);
-    case run_outcome::cancelled:
-      return outcome::cancelled();
-    // The rest is not a provider's to say.
-    case run_outcome::failed:
-    case run_outcome::completed:
-    case run_outcome::timed_out:
-    case run_outcome::lost:
-    case run_outcome::interrupted:
-    case run_outcome::snoozed:
-      break;
-  }
-  return outcome::failed(std::move(failure.message));
-}
+/// About what a scrap of usual length takes, for the lane's token bucket.
+constexpr uint64_t bytes_per_token = 4;
 
-outcome completed_with(const job& job, const scrap& scrap, analysis made) {
-  knowledge_card card;
-  card.id = make_uuid();
-  card.scrap_id = scrap.id;
-  card.job_id = job.id;
-  card.user_id = job.user_id;
-  card.summary = std::move(made.summary);
-  card.tags = std::move(made.tags);
-  card.embedding = std::move(made.embedding);
-  card.model = std::move(made.model);
-  auto result = outcome::completed({{"card_id", card.id},
-                                    {"scrap_id", card.scrap_id},
-                                    {"model", card.model},
-                                    {"tags", card.tags}});
-  result.card = std::move(card);
+knowledge_card card_of(const job& job, const nlohmann::json& made) {
+  knowledge_card result;
+  result.id = make_uuid();
+  result.scrap_id = job.target_id;
+  result.job_id = job.id;
+  result.user_id = job.user_id;
+  result.summary = made.at("summary");
+  result.tags = made.at("tags").get<std::vector<std::string>>();
+  result.embedding = made.at("embedding").get<std::vector<float>>();
+  result.model = made.at("model");
   return result;
 }
 
@@ -66,17 +43,41 @@ outcome card_analysis::run(job_context& context) {
   if (!scrap)
     return outcome::failed_permanently(std::string{target_gone_message});
   context.progress(10, "analysing");
-  // An analysis costs money: none for a run that is over already.
-  if (context.stop().stop_requested())
-    return outcome::cancelled();
-  auto answer = model_->analyze(*scrap, context.stop());
-  if (auto* failure = std::get_if<provider_failure>(&answer))
-    return outcome_of(std::move(*failure));
-  auto checked = accepted(std::get<analysis>(std::move(answer)));
-  if (auto* refused = std::get_if<unacceptable>(&checked))
-    return outcome::failed("The analysis " + refused->why);
+  auto made = context.step("analysis", {{"scrap_id", scrap->id}},
+                           [&] { return analyze(context, *scrap); });
   context.progress(90, "storing the card");
-  return completed_with(job, *scrap, std::get<analysis>(std::move(checked)));
+  auto card = card_of(job, made);
+  auto result = outcome::completed({{"card_id", card.id},
+                                    {"scrap_id", card.scrap_id},
+                                    {"model", card.model},
+                                    {"tags", card.tags}});
+  result.effects.emplace_back(std::move(card));
+  return result;
+}
+
+step_result card_analysis::analyze(job_context& context, const scrap& scrap) {
+  auto lane = model_->lane();
+  auto tokens = scrap.content.size() / bytes_per_token;
+  auto answer = call_provider<analysis>(context, lane, tokens, [&] {
+    return model_->analyze(scrap, context.stop());
+  });
+  auto checked = accepted(std::get<analysis>(std::move(answer.result)));
+  if (auto* refused = std::get_if<unacceptable>(&checked))
+    throw run_ended{outcome::failed("The analysis " + refused->why)};
+  const auto& made = std::get<analysis>(checked);
+  step_result result;
+  result.result = {{"summary", made.summary},
+                   {"tags", made.tags},
+                   {"embedding", made.embedding},
+                   {"model", made.model}};
+  result.provider = lane.provider;
+  result.model = made.model;
+  result.used = answer.used;
+  return result;
+}
+
+std::vector<std::string> card_analysis::lanes() const {
+  return lane_names({model_->lane()});
 }
 
 } // namespace reeve

@@ -20,8 +20,11 @@ public:
   explicit card_analysis(std::shared_ptr<analysis_model> model);
 
   outcome run(job_context& context) override;
+  std::vector<std::string> lanes() const override;
 
 private:
+  step_result analyze(job_context& context, const scrap& scrap);
+
   std::shared_ptr<analysis_model> model_;
 };
 

@@ -1,6 +1,8 @@
 // processors/processor.cpp -- how outcomes are made.
 #include "processors/processor.hpp"
 
+#include "persistence/digest.hpp"
+
 #include <utility>
 
 namespace reeve {
@@ -48,6 +50,50 @@ outcome outcome::snoozed(std::chrono::milliseconds delay) {
 
 outcome outcome::cancelled() {
   return make(run_outcome::cancelled, {});
+}
+
+nlohmann::json job_context::step(std::string_view name,
+                                 const nlohmann::json& input,
+                                 const std::function<step_result()>& work) {
+  job_step done;
+  done.name = name;
+  done.input_hash = sha256_hex(input.dump());
+  if (auto known = find_step(done.name, done.input_hash))
+    return *std::move(known);
+  auto started = std::chrono::steady_clock::now();
+  auto made = work();
+  done.took = std::chrono::duration_cast<std::chrono::milliseconds>(
+    std::chrono::steady_clock::now() - started);
+  done.result = std::move(made.result);
+  done.provider = std::move(made.provider);
+  done.model = std::move(made.model);
+  done.used = made.used;
+  done.run = current().run;
+  auto result = done.result;
+  store_step(std::move(done), std::move(made.effects));
+  return result;
+}
+
+outcome outcome_of(provider_failure x) {
+  switch (x.kind) {
+    case run_outcome::failed_permanently:
+      return outcome::failed_permanently(std::move(x.message));
+    case run_outcome::throttled:
+      return outcome::throttled(std::move(x.message), x.delay);
+    case run_outcome::provider_down:
+      return outcome::provider_down(std::move(x.message), x.delay);
+    case run_outcome::cancelled:
+      return outcome::cancelled();
+    // The rest is not a provider's to say.
+    case run_outcome::failed:
+    case run_outcome::completed:
+    case run_outcome::timed_out:
+    case run_outcome::lost:
+    case run_outcome::interrupted:
+    case run_outcome::snoozed:
+      break;
+  }
+  return outcome::failed(std::move(x.message));
 }
 
 } // namespace reeve

@@ -2,12 +2,18 @@
 #pragma once
 
 #include "persistence/job.hpp"
+#include "persistence/reads.hpp"
+#include "persistence/writes.hpp"
+#include "processors/ai/provider.hpp"
 
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace reeve {
 
@@ -17,7 +23,7 @@ struct outcome {
   /// For `completed`; what `GET /api/jobs/{id}` shows as `result`.
   nlohmann::json result;
   /// For `completed`: committed together with the job's COMPLETED.
-  std::optional<knowledge_card> card;
+  std::vector<effect> effects;
   /// For everything else: what went wrong, for people.
   std::string message;
   /// For `throttled`, `provider_down`, `snoozed`: not before this long.
@@ -36,7 +42,44 @@ struct outcome {
   static outcome cancelled();
 };
 
-/// What a running job may ask of the node.
+/// Ends a run from anywhere inside a processor; the executor turns it into its
+/// outcome.
+struct run_ended {
+  outcome how;
+};
+
+/// What a step makes: its result, and what is committed with it.
+struct step_result {
+  nlohmann::json result;
+  std::vector<effect> effects;
+  /// Who was paid for it; empty: nobody.
+  std::string provider;
+  std::string model;
+  usage used;
+};
+
+/// How a call went, for those who call after it.
+struct call_report {
+  lane_effect effect = lane_effect::none;
+  std::optional<std::chrono::milliseconds> delay;
+  rate_limits limits;
+  usage used;
+  /// Of a failure, for operators.
+  std::string message;
+};
+
+/// The right to make one call to a provider. Given back when it is destroyed.
+class call_permit {
+public:
+  virtual ~call_permit() = default;
+
+  /// Tells the lane how the call went; at most once.
+  virtual void report(call_report x) = 0;
+};
+
+/// What a running job may ask of the node. Everything that waits ends with
+/// `run_ended` once `stop()` fires; reads and writes wait while the database
+/// is away.
 class job_context {
 public:
   virtual ~job_context() = default;
@@ -51,13 +94,54 @@ public:
   /// stops. A processor that waits for something must watch it.
   virtual std::stop_token stop() const = 0;
 
-  /// The target of a CARD_ANALYSIS; none when it is gone. Waits while the
-  /// database is away; throws `run_stopped` when `stop()` fires meanwhile.
+  // -- durable steps ----------------------------------------------------------
+
+  /// Does `work` once a job: its result is committed before this returns, and
+  /// a later run, on any node, takes it from there. `input` is whatever the
+  /// result depends on: a step with another input is done anew. An exception
+  /// of `work` stores nothing. Throws `run_ended` when the run lost its job or
+  /// an effect's target is gone.
+  nlohmann::json step(std::string_view name, const nlohmann::json& input,
+                      const std::function<step_result()>& work);
+
+  // -- providers --------------------------------------------------------------
+
+  /// Waits for its turn to call; null when `lane` is empty (nobody is called).
+  /// Throws `run_ended` (throttled or provider down, until when) when the lane
+  /// takes no calls for long. `tokens` is about what the call will use.
+  virtual std::unique_ptr<call_permit> acquire(const std::string& lane,
+                                               uint64_t tokens) = 0;
+
+  // -- data -------------------------------------------------------------------
+
   virtual std::optional<scrap> find_scrap(const std::string& id) = 0;
+  virtual std::optional<content> find_content(const std::string& id) = 0;
+  /// By id, or the newest one of this user and date (`YYYY-MM-DD`).
+  virtual std::optional<summary_view> find_summary(
+    const std::string& id_or_date,
+    const std::optional<std::string>& user_id) = 0;
+  /// Of one user, in a span of time, oldest first, with embeddings.
+  virtual std::vector<knowledge_card> cards_between(
+    const std::optional<std::string>& user_id, timestamp from, timestamp to,
+    uint32_t limit) = 0;
+  virtual std::vector<card_hit> similar_cards(const card_search& what) = 0;
+
+protected:
+  /// A step of an earlier run.
+  virtual std::optional<nlohmann::json> find_step(
+    const std::string& name, const std::string& input_hash) = 0;
+  /// Returns after the commit.
+  virtual void store_step(job_step step, std::vector<effect> effects) = 0;
 };
 
-/// Ends a run that was told to stop; the executor turns it into an outcome.
-class run_stopped {};
+/// Calls a provider in its turn and tells the lane how it went; a failure ends
+/// the run with what follows from it. `call` makes the request.
+template <class T, class Call>
+provider_answer<T> call_provider(job_context& context, const lane_key& lane,
+                                 uint64_t tokens, Call call);
+
+/// What a run's end is after a provider's failure.
+outcome outcome_of(provider_failure x);
 
 /// The work of one job type. One object serves all job actors: `run` is
 /// called from several threads at once and must not keep state.
@@ -67,6 +151,34 @@ public:
 
   /// Does the job. An exception counts as `failed` with its text.
   virtual outcome run(job_context& context) = 0;
+
+  /// The lanes it may call: while one of them takes no calls, jobs of its type
+  /// are not started.
+  virtual std::vector<std::string> lanes() const {
+    return {};
+  }
 };
+
+template <class T, class Call>
+provider_answer<T> call_provider(job_context& context, const lane_key& lane,
+                                 uint64_t tokens, Call call) {
+  auto permit = context.acquire(lane.name(), tokens);
+  provider_answer<T> answer = call();
+  auto* failure = std::get_if<provider_failure>(&answer.result);
+  if (permit) {
+    call_report report;
+    report.limits = answer.limits;
+    report.used = answer.used;
+    if (failure != nullptr) {
+      report.effect = failure->lane;
+      report.delay = failure->delay;
+      report.message = failure->message;
+    }
+    permit->report(std::move(report));
+  }
+  if (failure != nullptr)
+    throw run_ended{outcome_of(std::move(*failure))};
+  return answer;
+}
 
 } // namespace reeve

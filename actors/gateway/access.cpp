@@ -4,11 +4,9 @@
 
 #include "actors/gateway/fields.hpp"
 #include "net/problem.hpp"
-
-#include <openssl/evp.h>
+#include "persistence/digest.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 
 namespace reeve {
@@ -117,20 +115,6 @@ std::string host_of(std::string_view authority) {
   std::string result{host};
   std::transform(result.begin(), result.end(), result.begin(),
                  [](unsigned char c) { return std::tolower(c); });
-  return result;
-}
-
-std::string sha256_hex(std::string_view text) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
-  unsigned size = 0;
-  EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(),
-             nullptr);
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string result;
-  for (unsigned i = 0; i < size; ++i) {
-    result += digits[digest[i] >> 4];
-    result += digits[digest[i] & 15];
-  }
   return result;
 }
 

@@ -17,7 +17,4 @@ void add_cors(const exchange& x, net::http_response& response);
 /// The host part of a Host field or an authority, without port; in lower case.
 std::string host_of(std::string_view authority);
 
-/// SHA-256 in lower-case hexadecimal digits.
-std::string sha256_hex(std::string_view text);
-
 } // namespace reeve

@@ -17,6 +17,10 @@ struct gateway_context {
   std::string node_name;
   /// The job types this node knows, with the defaults of their jobs.
   std::map<std::string, type_options> types;
+  /// What books cost.
+  price_options prices;
+  /// The zone of a day when a request names none; an IANA name.
+  std::string time_zone = "UTC";
   /// Other processes change jobs too, and nothing announces their changes:
   /// watchers look at the store from time to time.
   bool shared_store = false;

@@ -32,6 +32,8 @@ failure classify(const caf::error& err) {
         return {409, "conflict"};
       case ec::key_reused:
         return {422, "key_reused"};
+      case ec::insufficient_funds:
+        return {402, "insufficient_funds"};
       case ec::shutting_down:
         return {503, "shutting_down"};
       case ec::restart_limit:
@@ -115,8 +117,14 @@ void exchange::fail(const caf::error& err) {
   fail(what.status, what.code, detail_of(err, what));
 }
 
-void exchange::fail(int status, std::string_view code, std::string detail) {
+void exchange::fail(int status, std::string_view code, std::string detail,
+                    const ordered_json& members) {
   auto response = net::problem(status, code, std::move(detail));
+  if (!members.empty()) {
+    auto body = ordered_json::parse(response.body);
+    body.update(members);
+    response.body = dump(body);
+  }
   if (status == 503)
     response.headers.emplace_back("Retry-After", "1");
   respond(std::move(response));

@@ -90,7 +90,9 @@ public:
   void respond(int status, const ordered_json& body);
   /// One function maps errors of actors to statuses.
   void fail(const caf::error& err);
-  void fail(int status, std::string_view code, std::string detail);
+  /// `members` are added to the problem document (RFC 9457, section 3.2).
+  void fail(int status, std::string_view code, std::string detail,
+            const ordered_json& members = ordered_json::object());
   /// Runs a part of a handler; a `bad_request` from it becomes the answer.
   void guard(const std::function<void()>& part);
 

@@ -8,6 +8,13 @@
 
 namespace reeve {
 
+namespace {
+
+constexpr std::string_view time_rule =
+  "must be an RFC 3339 time like 2026-03-01T09:30:00Z";
+
+} // namespace
+
 fields::fields(const nlohmann::json& object, std::string where,
                std::initializer_list<std::string_view> allowed)
   : object_(object), where_(std::move(where)) {
@@ -71,7 +78,16 @@ std::optional<timestamp> fields::optional_time(std::string_view name) const {
   if (value->is_string())
     if (auto result = from_rfc3339(value->get_ref<const std::string&>()))
       return result;
-  refuse(name, "must be an RFC 3339 time like 2026-03-01T09:30:00Z");
+  refuse(name, std::string{time_rule});
+}
+
+bool fields::flag(std::string_view name) const {
+  const auto* value = find(name);
+  if (value == nullptr)
+    return false;
+  if (value->is_boolean())
+    return value->get<bool>();
+  refuse(name, "must be true or false");
 }
 
 nlohmann::json fields::object_or_empty(std::string_view name) const {
@@ -113,6 +129,12 @@ int64_t parse_integer(std::string_view name, std::string_view text,
                       + std::to_string(lowest) + " to "
                       + std::to_string(highest));
   return result;
+}
+
+timestamp parse_time(std::string_view name, std::string_view text) {
+  if (auto result = from_rfc3339(text))
+    return *result;
+  throw bad_request(std::string{name} + ' ' + std::string{time_rule});
 }
 
 } // namespace reeve

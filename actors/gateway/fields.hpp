@@ -56,6 +56,8 @@ public:
   std::optional<int64_t> optional_integer(std::string_view name, int64_t lowest,
                                           int64_t highest) const;
   std::optional<timestamp> optional_time(std::string_view name) const;
+  /// False when absent.
+  bool flag(std::string_view name) const;
   /// An empty object when absent.
   nlohmann::json object_or_empty(std::string_view name) const;
   const nlohmann::json& array(std::string_view name, size_t longest) const;
@@ -72,5 +74,8 @@ private:
 /// A whole decimal number; throws `bad_request` naming the parameter.
 int64_t parse_integer(std::string_view name, std::string_view text,
                       int64_t lowest, int64_t highest);
+
+/// An RFC 3339 time; throws `bad_request` naming the parameter.
+timestamp parse_time(std::string_view name, std::string_view text);
 
 } // namespace reeve

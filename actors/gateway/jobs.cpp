@@ -1,7 +1,7 @@
 // actors/gateway/jobs.cpp -- /api/jobs: add, look, cancel, retry.
-#include "actors/gateway/access.hpp"
 #include "actors/gateway/fields.hpp"
 #include "actors/gateway/routes.hpp"
+#include "persistence/digest.hpp"
 #include "persistence/uuid.hpp"
 
 #include <algorithm>
@@ -11,7 +11,6 @@ namespace reeve {
 namespace {
 
 constexpr size_t longest_target = 500;
-constexpr size_t longest_user = 200;
 constexpr size_t longest_key = 200;
 constexpr size_t most_jobs_in_batch = 1'000;
 constexpr int64_t most_attempts = 100;
@@ -19,11 +18,6 @@ constexpr int64_t priority_range = 1'000;
 
 std::string etag_of(const job& x) {
   return '"' + std::to_string(x.version) + '"';
-}
-
-// A weak comparison (RFC 9110, section 13.1.2): any of the listed tags.
-bool matches(std::string_view field, const std::string& etag) {
-  return field == "*" || field.find(etag) != std::string_view::npos;
 }
 
 // A unique_key is everybody's: the job that holds it may be another user's.
@@ -49,15 +43,13 @@ const type_options& known_type(const exchange& x, const std::string& type,
                     + "' is no job type of this node; allowed are " + list);
 }
 
-// A client makes jobs for its own user only.
-std::optional<std::string> owner_of(const exchange& x,
-                                    std::optional<std::string> asked) {
-  if (x.who().is_operator)
-    return asked;
-  if (asked && asked != x.who().user_id)
+// Paid ones have a route of their own, which takes the price.
+void check_may_post(const exchange& x, const std::string& type) {
+  if (!x.who().is_operator
+      && (type == "BOOK_GENERATION" || type == "IMAGE_REGEN"))
     throw bad_request(403, "forbidden",
-                      "A client's key makes jobs for its own user only");
-  return x.who().user_id;
+                      "Only an operator may make " + type
+                        + " jobs here; POST /api/generate or a page's image");
 }
 
 void answer_enqueued(exchange& x, const enqueued& added) {
@@ -68,8 +60,7 @@ void answer_enqueued(exchange& x, const enqueued& added) {
   auto response = json_response(status, with_kind(x, added));
   response.headers.emplace_back("Location", "/api/jobs/" + added.job.id);
   response.headers.emplace_back("ETag", etag_of(added.job));
-  if (added.kind == enqueue_kind::replayed)
-    response.headers.emplace_back("Idempotency-Replayed", "true");
+  note_replay(added, response);
   x.respond(std::move(response));
 }
 
@@ -125,6 +116,25 @@ net::http_response job_response(int status, const job& x) {
   return result;
 }
 
+bool matches(std::string_view field, const std::string& etag) {
+  return field == "*" || field.find(etag) != std::string_view::npos;
+}
+
+std::optional<std::string> owner_of(const exchange& x,
+                                    std::optional<std::string> asked) {
+  if (x.who().is_operator)
+    return asked;
+  if (asked && asked != x.who().user_id)
+    throw bad_request(403, "forbidden",
+                      "A client's key makes jobs for its own user only");
+  return x.who().user_id;
+}
+
+void note_replay(const enqueued& added, net::http_response& response) {
+  if (added.kind == enqueue_kind::replayed)
+    response.headers.emplace_back("Idempotency-Replayed", "true");
+}
+
 enqueue_write enqueue_from(const exchange& x, const nlohmann::json& body,
                            const std::string& where) {
   fields in{body,
@@ -135,6 +145,7 @@ enqueue_write enqueue_from(const exchange& x, const nlohmann::json& body,
   result.id = make_uuid();
   result.type = in.text("type", 100);
   const auto& type = known_type(x, result.type, where);
+  check_may_post(x, result.type);
   result.target_id = in.text("target_id", longest_target);
   result.payload = in.object_or_empty("payload");
   result.priority = static_cast<int32_t>(
@@ -191,8 +202,7 @@ void post_jobs_batch(exchange& x) {
       for (const auto& member : added.jobs)
         jobs.push_back(with_kind(x, member));
       auto response = json_response(202, {{"jobs", std::move(jobs)}});
-      if (added.jobs.front().kind == enqueue_kind::replayed)
-        response.headers.emplace_back("Idempotency-Replayed", "true");
+      note_replay(added.jobs.front(), response);
       x.respond(std::move(response));
     },
     std::move(what));
@@ -256,6 +266,24 @@ void get_attempts(exchange& x) {
           x.respond(200, {{"attempts", std::move(attempts)}});
         },
         attempts_atom_v, id);
+    },
+    find_atom_v, id);
+}
+
+void get_steps(exchange& x) {
+  x.allow_query({});
+  auto id = x.parameter("id");
+  x.ask<job>(
+    [id](exchange& x, job& found) {
+      require_visible(x, found.user_id);
+      x.ask<step_list>(
+        [](exchange& x, step_list& done) {
+          auto steps = ordered_json::array();
+          for (const auto& step : done)
+            steps.push_back(to_json(step));
+          x.respond(200, {{"steps", std::move(steps)}});
+        },
+        steps_query{id});
     },
     find_atom_v, id);
 }

@@ -1,24 +1,25 @@
 // actors/gateway/json.cpp -- field by field, as the API documents them.
 #include "actors/gateway/json.hpp"
 
-#include "actors/gateway/rfc3339.hpp"
+#include "actors/gateway/json_values.hpp"
 
 #include <map>
 
 namespace reeve {
 
-namespace {
-
-template <class T>
-ordered_json or_null(const std::optional<T>& x) {
-  return x ? ordered_json(*x) : ordered_json(nullptr);
+ordered_json to_json(const usage& x) {
+  return {
+    {"input_tokens", x.input_tokens},
+    {"output_tokens", x.output_tokens},
+    {"images", x.images},
+  };
 }
 
-ordered_json or_null(const std::optional<timestamp>& x) {
-  return x ? ordered_json(to_rfc3339(*x)) : ordered_json(nullptr);
+ordered_json progress_json(job_status status, int percent,
+                           const std::string& message) {
+  return {{"percent", status == job_status::completed ? 100 : percent},
+          {"message", message}};
 }
-
-} // namespace
 
 ordered_json to_json(const job& x) {
   return {
@@ -30,8 +31,7 @@ ordered_json to_json(const job& x) {
     {"payload", ordered_json(x.payload)},
     {"result", ordered_json(x.result)},
     {"progress",
-     {{"percent", x.status == job_status::completed ? 100 : x.progress_percent},
-      {"message", x.progress_message}}},
+     progress_json(x.status, x.progress_percent, x.progress_message)},
     {"error_message", or_null(x.error_message)},
     {"attempts", x.attempts},
     {"max_attempts", x.max_attempts},
@@ -39,6 +39,7 @@ ordered_json to_json(const job& x) {
      {{"throttled", x.unspent.throttled},
       {"provider_down", x.unspent.provider_down},
       {"interrupted", x.unspent.interrupted}}},
+    {"usage", to_json(x.used)},
     {"priority", x.priority},
     {"unique_key", or_null(x.unique_key)},
     {"run_at", to_rfc3339(x.run_at)},
@@ -66,29 +67,89 @@ ordered_json to_json(const attempt& x) {
   };
 }
 
-ordered_json to_json(const scrap& x) {
+ordered_json to_json(const job_step& x) {
   return {
-    {"id", x.id},
-    {"title", or_null(x.title)},
-    {"url", or_null(x.url)},
-    {"content", x.content},
-    {"user_id", or_null(x.user_id)},
+    {"name", x.name},
+    {"provider", text_or_null(x.provider)},
+    {"model", text_or_null(x.model)},
+    {"usage", to_json(x.used)},
+    {"took_ms", x.took.count()},
+    {"run", x.run},
     {"created_at", to_rfc3339(x.created_at)},
+    {"result", ordered_json(x.result)},
   };
 }
 
-ordered_json to_json(const knowledge_card& x) {
+ordered_json to_json(const error_group& x) {
   return {
-    {"id", x.id},
-    {"scrap_id", x.scrap_id},
-    {"job_id", x.job_id},
-    {"user_id", or_null(x.user_id)},
-    {"summary", x.summary},
-    {"tags", x.tags},
-    {"embedding_dimension", x.embedding.size()},
-    {"embedding", x.embedding},
-    {"model", x.model},
-    {"created_at", to_rfc3339(x.created_at)},
+    {"fingerprint", x.fingerprint},
+    {"pattern", x.pattern},
+    {"count", x.count},
+    {"types", x.types},
+    {"first_seen", to_rfc3339(x.first_seen)},
+    {"last_seen", to_rfc3339(x.last_seen)},
+    {"example",
+     {{"job_id", x.example_job_id}, {"error_message", x.example_message}}},
+  };
+}
+
+ordered_json to_json(const usage_row& x) {
+  return {
+    {"key", text_or_null(x.key)},
+    {"jobs", x.jobs},
+    {"steps", x.steps},
+    {"usage", to_json(x.used)},
+  };
+}
+
+ordered_json to_json(const type_report& x) {
+  auto lanes = ordered_json::array();
+  for (const auto& lane : x.lanes)
+    lanes.push_back(to_json(lane));
+  return {
+    {"type", x.type},
+    {"paused", x.paused},
+    {"reason", text_or_null(x.reason)},
+    {"paused_since", or_null(x.paused_since)},
+    {"running", x.running},
+    {"concurrency",
+     x.concurrency == 0 ? ordered_json(nullptr) : ordered_json(x.concurrency)},
+    {"timeout_seconds", x.timeout.count() / 1000.0},
+    {"max_attempts", x.max_attempts},
+    {"lanes", std::move(lanes)},
+  };
+}
+
+namespace {
+
+ordered_json to_json(const std::optional<rate_limit>& x) {
+  if (!x)
+    return nullptr;
+  return {{"limit", x->limit},
+          {"remaining", x->remaining},
+          {"reset_seconds", x->reset.count() / 1000.0}};
+}
+
+} // namespace
+
+ordered_json to_json(const lane_report& x) {
+  ordered_json opens_in = nullptr;
+  if (x.opens_in)
+    opens_in = x.opens_in->count() / 1000.0;
+  return {
+    {"name", x.name},
+    {"state", to_string(x.state)},
+    {"reason", text_or_null(x.reason)},
+    {"opens_in_seconds", std::move(opens_in)},
+    {"in_flight", x.in_flight},
+    {"concurrency", x.concurrency},
+    {"waiting", x.waiting},
+    {"calls", x.calls},
+    {"outages", x.outages},
+    {"limits",
+     {{"requests", to_json(x.limits.requests)},
+      {"input_tokens", to_json(x.limits.input_tokens)},
+      {"output_tokens", to_json(x.limits.output_tokens)}}},
   };
 }
 
@@ -118,14 +179,12 @@ ordered_json to_json(const actor_report& x) {
   return {
     {"name", x.name},
     {"id", x.id},
-    {"parent",
-     x.parent.empty() ? ordered_json(nullptr) : ordered_json(x.parent)},
+    {"parent", text_or_null(x.parent)},
     {"state", x.state},
     {"mailbox", x.mailbox},
     {"messages", x.messages},
     {"restarts", x.restarts},
-    {"last_error",
-     x.last_error.empty() ? ordered_json(nullptr) : ordered_json(x.last_error)},
+    {"last_error", text_or_null(x.last_error)},
     {"uptime_seconds", x.uptime.count() / 1000.0},
     {"job_id", or_null(x.job_id)},
   };

@@ -15,17 +15,37 @@ const net::router<handler>& api_routes() {
     result.add("POST", "/api/jobs", post_job)
       .add("POST", "/api/jobs/batch", post_jobs_batch)
       .add("GET", "/api/jobs", get_jobs)
+      .add("POST", "/api/jobs/retry", post_bulk_retry)
       .add("GET", "/api/jobs/{id}", get_job)
       .add("GET", "/api/jobs/{id}/attempts", get_attempts)
+      .add("GET", "/api/jobs/{id}/steps", get_steps)
+      .add("GET", "/api/jobs/{id}/explain", get_explain)
       .add("GET", "/api/jobs/{id}/events", get_job_events)
       .add("POST", "/api/jobs/{id}/cancel", post_cancel)
       .add("POST", "/api/jobs/{id}/retry", post_retry)
+      .add("GET", "/api/errors", get_errors)
       .add("GET", "/api/events", get_events)
+      .add("GET", "/api/types", get_types)
+      .add("POST", "/api/types/{type}/pause", post_pause)
+      .add("POST", "/api/types/{type}/resume", post_resume)
+      .add("GET", "/api/providers", get_providers)
+      .add("POST", "/api/providers/{name}/resume", post_resume_provider)
       .add("POST", "/api/scraps", post_scrap)
       .add("GET", "/api/scraps/{id}", get_scrap)
       .add("DELETE", "/api/scraps/{id}", delete_scrap)
       .add("GET", "/api/cards", get_cards)
       .add("GET", "/api/cards/{id}", get_card)
+      .add("GET", "/api/recall", get_recall)
+      .add("POST", "/api/daily-summaries", post_summary)
+      .add("GET", "/api/daily-summaries/{id}", get_summary)
+      .add("POST", "/api/daily-summaries/{id}/til", post_til)
+      .add("POST", "/api/daily-summaries/{id}/recall", post_recall)
+      .add("POST", "/api/generate", post_generate)
+      .add("GET", "/api/contents/{id}", get_content)
+      .add("GET", "/api/contents/{id}/pages/{page}/image", get_image)
+      .add("POST", "/api/contents/{id}/pages/{page}/image", post_image)
+      .add("GET", "/api/account", get_account)
+      .add("GET", "/api/usage", get_usage)
       .add("GET", "/healthz", get_health)
       .add("GET", "/readyz", get_readiness)
       .add("GET", "/metrics", get_metrics)
@@ -65,9 +85,9 @@ void dispatch(exchange& x) {
   using router = net::router<handler>;
   auto match = api_routes().match(request.method, request.segments);
   if (auto* found = std::get_if<router::found>(&match)) {
-    // All are ids, which have one spelling inside.
-    for (auto& [name, value] : found->parameters)
-      value = lower_case(value);
+    // Ids have one spelling inside; other names are what they are.
+    if (auto i = found->parameters.find("id"); i != found->parameters.end())
+      i->second = lower_case(i->second);
     x.set_parameters(std::move(found->parameters));
     (*found->handler)(x);
   } else if (auto* wrong = std::get_if<router::wrong_method>(&match)) {
@@ -90,6 +110,10 @@ nlohmann::json json_body(const exchange& x) {
   } catch (const net::json_error& err) {
     throw bad_request(err.what());
   }
+}
+
+nlohmann::json json_body_or_empty(const exchange& x) {
+  return x.request().body.empty() ? nlohmann::json::object() : json_body(x);
 }
 
 void require_operator(const exchange& x) {

@@ -5,6 +5,13 @@
 
 namespace reeve {
 
+/// Longest texts in requests, in bytes. They stand in indexes.
+inline constexpr size_t longest_user = 200;
+inline constexpr size_t longest_title = 500;
+
+/// Who pays for what nobody in particular asked for, e.g. without keys.
+inline constexpr std::string_view local_user = "local";
+
 /// All routes, in the order of the documentation.
 const net::router<handler>& api_routes();
 
@@ -18,8 +25,23 @@ void post_jobs_batch(exchange& x);
 void get_job(exchange& x);
 void get_jobs(exchange& x);
 void get_attempts(exchange& x);
+void get_steps(exchange& x);
+void get_explain(exchange& x);
 void post_cancel(exchange& x);
 void post_retry(exchange& x);
+
+// -- failures.cpp -------------------------------------------------------------
+
+void get_errors(exchange& x);
+void post_bulk_retry(exchange& x);
+
+// -- types.cpp ----------------------------------------------------------------
+
+void get_types(exchange& x);
+void post_pause(exchange& x);
+void post_resume(exchange& x);
+void get_providers(exchange& x);
+void post_resume_provider(exchange& x);
 
 // -- scraps.cpp ---------------------------------------------------------------
 
@@ -28,6 +50,26 @@ void get_scrap(exchange& x);
 void delete_scrap(exchange& x);
 void get_card(exchange& x);
 void get_cards(exchange& x);
+void get_recall(exchange& x);
+
+// -- summaries.cpp ------------------------------------------------------------
+
+void post_summary(exchange& x);
+void get_summary(exchange& x);
+void post_til(exchange& x);
+void post_recall(exchange& x);
+
+// -- books.cpp ----------------------------------------------------------------
+
+void post_generate(exchange& x);
+void get_content(exchange& x);
+void get_image(exchange& x);
+void post_image(exchange& x);
+
+// -- accounts.cpp -------------------------------------------------------------
+
+void get_account(exchange& x);
+void get_usage(exchange& x);
 
 // -- events.cpp ---------------------------------------------------------------
 
@@ -52,6 +94,13 @@ void get_stats(exchange& x);
 /// The body as JSON. Throws `bad_request` (400, 415).
 nlohmann::json json_body(const exchange& x);
 
+/// As `json_body`; an empty object when there is no body.
+nlohmann::json json_body_or_empty(const exchange& x);
+
+/// A weak comparison (RFC 9110, section 13.1.2): is `etag` one of those that
+/// an If-None-Match field lists?
+bool matches(std::string_view field, const std::string& etag);
+
 /// The job as a response with its ETag.
 net::http_response job_response(int status, const job& x);
 
@@ -59,10 +108,18 @@ net::http_response job_response(int status, const job& x);
 enqueue_write enqueue_from(const exchange& x, const nlohmann::json& body,
                            const std::string& where);
 
+/// Whose a new thing is: what was asked for an operator, else the caller's
+/// user. Throws a 403 when a client asks for another one.
+std::optional<std::string> owner_of(const exchange& x,
+                                    std::optional<std::string> asked);
+
 /// Notes the Idempotency-Key, if there is one, and the request's digest. A
 /// request that makes several jobs gives each a `part` of its own.
 void take_idempotency_key(const exchange& x, enqueue_write& what,
                           std::string_view part = {});
+
+/// Says so when the answer is that of an earlier request with the same key.
+void note_replay(const enqueued& added, net::http_response& response);
 
 /// Throws a 403 unless the caller may do it.
 void require_operator(const exchange& x);

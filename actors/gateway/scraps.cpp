@@ -2,13 +2,15 @@
 #include "actors/gateway/fields.hpp"
 #include "actors/gateway/routes.hpp"
 #include "persistence/uuid.hpp"
+#include "processors/text/plain_text.hpp"
 
 namespace reeve {
 
 namespace {
 
-constexpr size_t longest_title = 500;
 constexpr size_t longest_url = 4'000;
+constexpr size_t longest_question = 4'000;
+constexpr int64_t most_hits = 100;
 
 constexpr std::string_view card_type = "CARD_ANALYSIS";
 
@@ -39,8 +41,7 @@ void post_scrap(exchange& x) {
         200, {{"scrap_id", added.job.target_id}, {"job_id", added.job.id}});
       response.headers.emplace_back("Location",
                                     "/api/scraps/" + added.job.target_id);
-      if (added.kind == enqueue_kind::replayed)
-        response.headers.emplace_back("Idempotency-Replayed", "true");
+      note_replay(added, response);
       x.respond(std::move(response));
     },
     std::move(what));
@@ -95,6 +96,29 @@ void get_cards(exchange& x) {
       x.respond(200, {{"cards", std::move(cards)}});
     },
     cards_atom_v, *scrap_id);
+}
+
+void get_recall(exchange& x) {
+  x.allow_query({"q", "limit"});
+  recall_query what;
+  what.text = x.query("q").value_or("");
+  if (text::is_blank(what.text) || what.text.size() > longest_question)
+    throw bad_request("q must have 1 to " + std::to_string(longest_question)
+                      + " bytes, and something to read in it");
+  if (auto limit = x.query("limit"))
+    what.limit =
+      static_cast<uint32_t>(parse_integer("limit", *limit, 1, most_hits));
+  // An operator looks through everybody's cards.
+  if (!x.who().is_operator)
+    what.user_id = x.who().user_id;
+  x.ask<card_hits>(
+    [](exchange& x, card_hits& found) {
+      auto cards = ordered_json::array();
+      for (const auto& hit : found)
+        cards.push_back(to_json(hit));
+      x.respond(200, {{"cards", std::move(cards)}});
+    },
+    std::move(what));
 }
 
 } // namespace reeve

@@ -2,7 +2,8 @@
 
     python3 -m uvicorn app:app --host 127.0.0.1 --port 8000
 
-Replace `extract.analyze` by a call of a real model and keep the rest.
+Replace `extract.analyze` and `extract.embed` by calls of real models and keep the
+rest.
 """
 
 from typing import List, Optional
@@ -31,6 +32,15 @@ class AnalyzeRequest(BaseModel):
 class AnalyzeResponse(BaseModel):
     summary: str
     tags: List[str]
+    embedding: List[float]
+    model: str
+
+
+class EmbedRequest(BaseModel):
+    text: str = Field(..., min_length=1, max_length=MAX_TEXT)
+
+
+class EmbedResponse(BaseModel):
     embedding: List[float]
     model: str
 
@@ -92,14 +102,25 @@ def usable(text):
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def visible(text):
+    text = usable(text)
+    if not any(c.isprintable() and not c.isspace() for c in text):
+        raise HTTPException(422, "there is nothing to analyse in the text")
+    return text
+
+
 # Not `async`: the work would keep the event loop from answering others.
 @app.post("/analyze", response_model=AnalyzeResponse)
 def analyze(request: AnalyzeRequest):
-    text = usable(request.text)
-    if not any(c.isprintable() and not c.isspace() for c in text):
-        raise HTTPException(422, "there is nothing to analyse in the text")
+    text = visible(request.text)
     return {**extract.analyze(text, usable(request.title or "")),
             "model": MODEL}
+
+
+@app.post("/embed", response_model=EmbedResponse)
+def embed(request: EmbedRequest):
+    # The same as for a card of this text, so that they can be compared.
+    return {"embedding": extract.embed(visible(request.text)), "model": MODEL}
 
 
 @app.get("/healthz")

@@ -137,8 +137,9 @@ def is_tag(term):
     return len(term) >= (3 if term.isascii() else 2)
 
 
-def embed(text, title):
+def embed(text, title=""):
     """256 numbers whose squares add up to 1."""
+    text = text[:MAX_ANALYSED]
     counts = Counter(terms(title + "\n" + text))
     features = []
     for term, count in counts.items():

@@ -1,13 +1,11 @@
 // processors/ai/analysis_model.hpp -- who turns a text into a knowledge card.
 #pragma once
 
-#include "persistence/job.hpp"
+#include "persistence/cards.hpp"
+#include "processors/ai/provider.hpp"
 
-#include <chrono>
-#include <optional>
 #include <stop_token>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace reeve {
@@ -20,24 +18,21 @@ struct analysis {
   std::string model;
 };
 
-/// A provider's failure in terms of whose fault it was.
-struct provider_failure {
-  /// `failed`, `failed_permanently`, `throttled`, `provider_down` or
-  /// `cancelled`.
-  run_outcome kind = run_outcome::failed;
-  std::string message;
-  /// What the provider asked for (`Retry-After`).
-  std::optional<std::chrono::milliseconds> delay;
-};
-
 /// Thread-safe.
 class analysis_model {
 public:
   virtual ~analysis_model() = default;
 
+  virtual lane_key lane() const = 0;
+
   /// Blocks until the answer is there or `stop` fires.
-  virtual std::variant<analysis, provider_failure> analyze(
-    const scrap& text, std::stop_token stop) = 0;
+  virtual provider_answer<analysis> analyze(const scrap& text,
+                                            std::stop_token stop) = 0;
+
+  /// The embedding of a short text, such that it can be compared with those of
+  /// cards. Blocks as `analyze` does.
+  virtual provider_answer<std::vector<float>> embed(const std::string& text,
+                                                    std::stop_token stop) = 0;
 };
 
 } // namespace reeve

@@ -3,14 +3,18 @@
 
 #include "processors/ai/analysis_model.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <chrono>
 #include <cstddef>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 
 namespace reeve {
 
 struct analysis_server_options {
-  /// Where the service is; `/analyze` is appended.
+  /// Where the service is; `/analyze` or `/embed` is appended.
   std::string url = "http://127.0.0.1:8000";
   /// Sent as `Authorization: Bearer …` unless empty.
   std::string api_key;
@@ -23,28 +27,31 @@ struct analysis_server_options {
 
 /// Client of an analysis service such as examples/ai-server. It POSTs
 /// `{"text", "title"?, "url"?}` to `/analyze` and expects
-/// `{"summary": str, "tags": [str], "embedding": [number], "model": str?}`.
+/// `{"summary": str, "tags": [str], "embedding": [number], "model": str?}`,
+/// and `{"text"}` to `/embed` and expects `{"embedding", "model"?}`. Both may
+/// say what it cost: `"usage": {"input_tokens", "output_tokens"}`.
 ///
-/// | what happened | failure |
-/// |---|---|
-/// | no connection, cut off, timeout, 408, 425, 5xx | `provider_down` |
-/// | 401, 403, an unusable URL: the operator's to mend | `provider_down` |
-/// | 429 | `throttled` |
-/// | 3xx and the other 4xx | `failed_permanently` |
-/// | an answer of the wrong form, or too large | `failed` |
-/// | `stop` fired | `cancelled` |
-///
-/// A `Retry-After` becomes the delay. Messages name the service by host and
-/// port, and contain neither credentials nor the text.
+/// Failures are those of processors/ai/http_failure.hpp; an answer of the
+/// wrong form is `failed`. Messages name the service by host and port, and
+/// contain neither credentials nor the text.
 class analysis_server final : public analysis_model {
 public:
   explicit analysis_server(analysis_server_options options);
 
-  std::variant<analysis, provider_failure> analyze(
-    const scrap& text, std::stop_token stop) override;
+  /// `analysis-server/HOST:PORT`.
+  lane_key lane() const override;
+  provider_answer<analysis> analyze(const scrap& text,
+                                    std::stop_token stop) override;
+  provider_answer<std::vector<float>> embed(const std::string& text,
+                                            std::stop_token stop) override;
 
 private:
+  std::variant<nlohmann::json, provider_failure> ask(
+    std::string_view path, const nlohmann::json& body,
+    std::initializer_list<std::string_view> secrets, std::stop_token stop);
+
   analysis_server_options options_;
+  std::string authority_;
   /// `analysis server HOST:PORT`, for messages.
   std::string name_;
 };

@@ -16,10 +16,13 @@ inline constexpr size_t max_analysed_bytes = 256 * 1024;
 /// among them.
 class local_analysis final : public analysis_model {
 public:
+  lane_key lane() const override;
   /// Ends with an analysis, `cancelled`, or `failed_permanently` for a text in
-  /// which nothing can be seen.
-  std::variant<analysis, provider_failure> analyze(
-    const scrap& text, std::stop_token stop) override;
+  /// which nothing can be seen; so does `embed`.
+  provider_answer<analysis> analyze(const scrap& text,
+                                    std::stop_token stop) override;
+  provider_answer<std::vector<float>> embed(const std::string& text,
+                                            std::stop_token stop) override;
 };
 
 } // namespace reeve

@@ -93,11 +93,11 @@ class AiServerContract(unittest.TestCase):
 
     # -- helpers ----------------------------------------------------------
 
-    def post(self, body, headers=None):
+    def post(self, body, headers=None, path="/analyze"):
         if not isinstance(body, (bytes, type(iter([])))):
             body = json.dumps(body).encode()
         return self.service.request(
-            "POST", "/analyze", body,
+            "POST", path, body,
             {"Content-Type": "application/json", **(headers or {})})
 
     def analyze(self, text, **rest):
@@ -189,7 +189,22 @@ class AiServerContract(unittest.TestCase):
     def test_largest_text(self):
         self.analyze("가나다라 " * 200_000)
 
+    def test_embedding_alone(self):
+        text = read_article("article-ko.txt")
+        status, body = self.post({"text": text}, path="/embed")
+        self.assertEqual(status, 200, body[:300])
+        result = json.loads(body)
+        self.assertEqual(set(result), {"embedding", "model"})
+        self.assertEqual(result["model"], "example-extractive-1")
+        self.assertEqual(result["embedding"], self.analyze(text)["embedding"])
+
     # -- refusals ---------------------------------------------------------
+
+    def test_nothing_to_embed(self):
+        for body in ({}, [], {"text": None}, {"text": ""}, {"text": " \n"},
+                     {"text": "x" * 1_000_001}):
+            status, answer = self.post(body, path="/embed")
+            self.assertEqual(status, 422, answer[:300])
 
     def test_missing_or_wrong_fields(self):
         secret = "a text nobody should find in a log"

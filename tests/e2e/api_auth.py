@@ -18,9 +18,26 @@ ROUTES = [
     ("GET", "/api/cards?scrap_id=x", 200),
     ("GET", f"/api/cards/{NO_ID}", 404), ("GET", "/metrics", 200),
     ("GET", "/api/actors", 200), ("GET", "/api/stats", 200),
+    ("GET", f"/api/jobs/{NO_ID}/steps", 404),
+    ("GET", f"/api/jobs/{NO_ID}/explain", 404),
+    ("POST", "/api/jobs/retry", 400), ("GET", "/api/errors", 200),
+    ("GET", "/api/types", 200), ("POST", "/api/types/NONE/pause", 404),
+    ("POST", "/api/types/NONE/resume", 404), ("GET", "/api/providers", 200),
+    ("POST", "/api/providers/a%2Fb/resume", 404),
+    ("GET", "/api/recall?q=x", 200), ("POST", "/api/daily-summaries", 400),
+    ("GET", f"/api/daily-summaries/{NO_ID}", 404),
+    ("POST", f"/api/daily-summaries/{NO_ID}/til", 404),
+    ("POST", f"/api/daily-summaries/{NO_ID}/recall", 404),
+    ("POST", "/api/generate", 400), ("GET", f"/api/contents/{NO_ID}", 404),
+    ("GET", f"/api/contents/{NO_ID}/pages/1/image", 404),
+    ("POST", f"/api/contents/{NO_ID}/pages/1/image", 404),
+    ("GET", "/api/account", 200), ("GET", "/api/usage", 200),
     ("GET", "/nowhere", 404), ("PUT", "/api/jobs", 405),
 ]
-OPERATOR_ONLY = ("/metrics", "/api/actors", "/api/stats")
+OPERATOR_ONLY = (
+    "/metrics", "/api/actors", "/api/stats", "/api/jobs/retry", "/api/errors",
+    "/api/types", "/api/types/NONE/pause", "/api/types/NONE/resume",
+    "/api/providers", "/api/providers/a%2Fb/resume")
 
 
 @both_stores

@@ -5,8 +5,8 @@ import re
 import tempfile
 import unittest
 
-from harness import (FakeAnalysis, Node, NodeTest, both_stores, run_reeve,
-                     time_in)
+from harness import (FakeAnalysis, Node, NodeTest, both_stores, quote,
+                     run_reeve, time_in)
 
 VALID = ("--http.port=0", "--database.url=sqlite:never.db")
 
@@ -258,17 +258,21 @@ class Secrets(NodeTest):
         node.start()
         failed = node.add_job(payload={"text": words["payload"]})
         node.wait_for_job(failed["id"])
-        for text in ("", "!fault http:401;detail=@text\n",
-                     "!fault http:400;detail=" + words["error"] + "\n",
-                     "!fault not_json\n", "!fault reset\n",
-                     "!fault wrong_shape\n"):
+        for text in ("", "!fault http:400;detail=" + words["error"] + "\n",
+                     "!fault not_json\n", "!fault wrong_shape\n",
+                     "!fault http:401;detail=@text x1\n",
+                     "!fault reset x1\n"):
             made = node.add_scrap(text + words["scrap"], title=words["title"])
             if "reset" not in text and "401" not in text:
                 node.wait_for_job(made["job_id"])
-            else:
-                node.wait_for_job(made["job_id"],
-                                  lambda job: node.attempts(job["id"])
-                                  or job["status"] == "FAILED")
+                continue
+            node.wait_for_job(made["job_id"],
+                              lambda job: node.attempts(job["id"])
+                              or job["status"] == "FAILED")
+            # A refused key pauses the lane.
+            for lane in node.get("/api/providers").json["providers"]:
+                node.post("/api/providers/" + quote(lane["name"], safe="")
+                          + "/resume")
         self.assertEqual(fake.calls()[0]["authorization"],
                          "Bearer " + words["apikey"])
         node.post("/api/jobs", {"type": words["payload"]})

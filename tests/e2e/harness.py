@@ -327,14 +327,16 @@ class NodeTest(unittest.TestCase):
         self.addCleanup(fake.close)
         return fake
 
-    def assert_problem(self, answer: Response, status: int,
-                       *texts: str) -> dict:
-        """Checks the shape of an error; `texts` must be in its detail."""
+    def assert_problem(self, answer: Response, status: int, *texts: str,
+                       members: tuple = ()) -> dict:
+        """Checks the shape of an error; `texts` must be in its detail, and
+        it has these extension `members`."""
         self.assertEqual(answer.status, status, answer)
         self.assertEqual(answer.headers["Content-Type"],
                          "application/problem+json")
         problem = answer.json
-        self.assertEqual(set(problem), {"type", "title", "status", "detail"})
+        self.assertEqual(set(problem), {"type", "title", "status", "detail",
+                                        *members})
         self.assertRegex(problem["type"], r"^urn:reeve:problem:[a-z_-]+$")
         self.assertEqual(problem["status"], status)
         self.assertEqual(problem["title"], REASONS[status])

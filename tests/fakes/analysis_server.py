@@ -8,10 +8,12 @@ one) and serves until it is killed or, with --until-eof, until its standard
 input ends. Standard library only; one thread a connection.
 
     POST /analyze   the answer of the mode that is in force
+    POST /embed     the same, for an embedding alone
     POST /_mode     {"mode": MODE, "times": N}: the next N calls get MODE, then
                     "ok" is back; without "times" it stays in force
     GET  /_calls    {"calls": [...]}, oldest first, each with
                       n              1, 2, ...
+                      path           /analyze or /embed
                       time, ended    seconds since the epoch; ended is null
                                      while the call is being answered
                       digest, bytes  SHA-256 (hex) and length of the body
@@ -83,7 +85,7 @@ class State:
             self.mode = mode
             self.times = times
 
-    def begin(self, body, text, title, authorization):
+    def begin(self, path, body, text, title, authorization):
         """Records a call and returns it; decides on its mode."""
         digest = hashlib.sha256(body).hexdigest()
         with self.lock:
@@ -91,6 +93,7 @@ class State:
             mode = self.mode_for(text, self.seen[digest])
             call = {
                 "n": len(self.calls) + 1,
+                "path": path,
                 "time": time.time(),
                 "ended": None,
                 "digest": digest,
@@ -134,15 +137,37 @@ def parse_mode(mode):
     return name, options
 
 
+def embedding_of(text):
+    """Texts that share words are close, so that they can be recalled."""
+    numbers = [0.0] * DIMENSION
+    for word in re.findall(r"\w+", text.lower()) or [text]:
+        digest = hashlib.sha256(word.encode("utf-8", "replace")).digest()
+        numbers[digest[0] % DIMENSION] += 1 if digest[1] % 2 else -1
+    if not any(numbers):
+        numbers[0] = 1.0
+    length = sum(x * x for x in numbers) ** 0.5
+    return [x / length for x in numbers]
+
+
+def usage_of(text):
+    words = len(re.findall(r"\w+", text))
+    return {"input_tokens": words, "output_tokens": words // 4 + 1}
+
+
 def analysis_of(text):
     words = re.findall(r"\w+", text)
-    digest = hashlib.sha256(text.encode("utf-8", "replace")).digest()
     return {
         "summary": re.split(r"(?<=[.!?])\s+", text.strip())[0][:300] or "-",
         "tags": sorted(set(words), key=words.index)[:3],
-        "embedding": [byte / 128 - 1 for byte in digest[:DIMENSION]],
+        "embedding": embedding_of(text),
         "model": "fake-1",
+        "usage": usage_of(text),
     }
+
+
+def embedded(text):
+    return {"embedding": embedding_of(text), "model": "fake-1",
+            "usage": usage_of(text)}
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -165,7 +190,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        if self.path == "/analyze":
+        if self.path in self.MAKERS:
             self.analyze(body)
         elif self.path == "/_mode":
             self.change_mode(body)
@@ -186,7 +211,9 @@ class Handler(BaseHTTPRequestHandler):
         except (ValueError, KeyError, TypeError) as err:
             self.reply(400, {"detail": str(err)})
 
-    def analyze(self, body):
+    def analyze(self, body, mode=None):
+        """Answers in the given mode, else in the one that is in force; gives
+        the mode that it was."""
         try:
             request = json.loads(body)
             text = request["text"]
@@ -194,15 +221,18 @@ class Handler(BaseHTTPRequestHandler):
                 raise TypeError
         except (ValueError, KeyError, TypeError):
             self.reply(422, {"detail": "the body must be JSON with a `text`"})
-            return
-        call = self.server.state.begin(body, text, request.get("title"),
+            return None
+        call = self.server.state.begin(self.path, body, text,
+                                       request.get("title"),
                                        self.headers.get("Authorization"))
+        call["mode"] = mode or call["mode"]
+        self.made = self.MAKERS[self.path](text)
         try:
             name, options = parse_mode(call["mode"])
         except ValueError as err:
             self.server.state.end(call)
             self.reply(400, {"detail": str(err)})
-            return
+            return None
         try:
             time.sleep(options.get("delay", self.server.state.delay))
             if name.startswith("http:"):
@@ -211,6 +241,7 @@ class Handler(BaseHTTPRequestHandler):
                 self.ANSWERS[name](self, text, options)
         finally:
             self.server.state.end(call)
+        return name
 
     # -- answers ----------------------------------------------------------
 
@@ -242,8 +273,8 @@ class Handler(BaseHTTPRequestHandler):
             headers.append(("Retry-After", options["retry-after"]))
         self.reply(status, {"detail": detail}, headers)
 
-    def ok(self, text, _):
-        self.reply(200, analysis_of(text))
+    def ok(self, *_):
+        self.reply(200, self.made)
 
     def http429(self, text, options):
         self.status(429, text, {"retry-after": "1", **options})
@@ -251,8 +282,8 @@ class Handler(BaseHTTPRequestHandler):
     def redirect(self, *_):
         self.reply(302, {}, [("Location", "/elsewhere")])
 
-    def slow(self, text, options):
-        body = json.dumps(analysis_of(text)).encode()
+    def slow(self, _, options):
+        body = json.dumps(self.made).encode()
         self.head(200, len(body))
         for i in range(len(body)):
             self.wfile.write(body[i:i + 1])
@@ -264,8 +295,8 @@ class Handler(BaseHTTPRequestHandler):
         select.select([self.connection], [], [])
         self.close_connection = True
 
-    def cut(self, text, _):
-        body = json.dumps(analysis_of(text)).encode()
+    def cut(self, *_):
+        body = json.dumps(self.made).encode()
         self.head(200, len(body))
         self.wfile.write(body[:len(body) // 2])
         self.hang_up()
@@ -291,12 +322,12 @@ class Handler(BaseHTTPRequestHandler):
     def wrong_shape(self, *_):
         self.reply(200, {"summary": ["no", "string"], "tags": "none"})
 
-    def empty_summary(self, text, _):
-        self.reply(200, {**analysis_of(text), "summary": "  \n"})
+    def empty_summary(self, *_):
+        self.reply(200, {**self.made, "summary": "  \n"})
 
-    def huge(self, text, options):
+    def huge(self, _, options):
         size = int(options.get("bytes", 16 * 1024 * 1024))
-        rest = json.dumps({**analysis_of(text), "summary": ""}).encode()
+        rest = json.dumps({**self.made, "summary": ""}).encode()
         start, end = rest.split(b'"summary": "', 1)
         start += b'"summary": "'
         self.head(200, len(start) + size + len(end))
@@ -310,6 +341,8 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
         self.close_connection = True
         self.connection.shutdown(socket.SHUT_RDWR)
+
+    MAKERS = {"/analyze": analysis_of, "/embed": embedded}
 
     ANSWERS = {
         "ok": ok, "http429": http429, "redirect": redirect, "slow": slow,

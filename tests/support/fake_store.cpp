@@ -1,7 +1,8 @@
-// tests/support/fake_store.cpp -- the rules of a store, without its database.
+// tests/support/fake_store.cpp -- writes to a store in memory.
 #include "support/fake_store.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace reeve::test {
@@ -20,32 +21,11 @@ write_answer lease_lost() {
   return refusal{refusal_code::lease_lost, "another run owns the job"};
 }
 
-// Claims come last, so that a batch may claim what it adds.
-int rank(const write& x) {
-  if (std::holds_alternative<enqueue_write>(x)
-      || std::holds_alternative<enqueue_batch_write>(x))
-    return 0;
-  return std::holds_alternative<claim_write>(x) ? 2 : 1;
+write_answer funds_are_short() {
+  return refusal{refusal_code::insufficient_funds, "the balance is short"};
 }
 
 } // namespace
-
-// -- fake_database ------------------------------------------------------------
-
-job* fake_database::find(const std::string& id) {
-  for (auto& [seq, x] : jobs)
-    if (x.id == id)
-      return &x;
-  return nullptr;
-}
-
-job* fake_database::find_running(int64_t seq, int64_t run) {
-  auto i = jobs.find(seq);
-  if (i == jobs.end() || i->second.run != run
-      || i->second.status != job_status::processing)
-    return nullptr;
-  return &i->second;
-}
 
 // -- connection ---------------------------------------------------------------
 
@@ -106,11 +86,12 @@ std::vector<write_answer> fake_store::apply(
   auto fails = planned != db.apply_faults.end();
   if (db.down || (fails && planned->second == fault::before_commit))
     throw store_unavailable("connection reset");
+  // `write` lists them in the order in which a store applies them.
   std::vector<size_t> order(batch.size());
   for (size_t i = 0; i < order.size(); ++i)
     order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return rank(batch[a].what) < rank(batch[b].what);
+    return batch[a].what.index() < batch[b].what.index();
   });
   std::vector<write_answer> result(batch.size());
   for (auto i : order)
@@ -134,34 +115,52 @@ void fake_store::touch(job& x) {
   x.updated_at = db_->now;
 }
 
+enqueued fake_store::answer_to(const enqueue_write& x, const job& what,
+                               enqueue_kind kind) {
+  enqueued result{what, kind, std::nullopt, std::nullopt};
+  if (x.new_scrap && kind != enqueue_kind::deduplicated)
+    result.scrap_id = what.target_id;
+  if (x.price > 0)
+    result.balance = db_->balances[x.user_id.value_or("")];
+  return result;
+}
+
 write_answer fake_store::handle(const enqueue_write& x, bool) {
   auto& db = *db_;
   if (auto* same = db.find(x.id))
-    return enqueued{*same, enqueue_kind::created, {}};
-  if (x.target_id.empty())
+    return answer_to(x, *same, enqueue_kind::created);
+  if (x.target_id.empty() || (x.price > 0 && !x.user_id))
     return refusal{refusal_code::invalid_argument, "target_id is empty"};
   for (auto& [seq, other] : db.jobs)
     if (x.unique_key && other.unique_key == x.unique_key
         && !is_final(other.status))
-      return enqueued{other, enqueue_kind::deduplicated, {}};
+      return answer_to(x, other, enqueue_kind::deduplicated);
   job added;
-  added.seq = db.next_seq++;
+  added.seq = db.next_seq;
   added.id = x.id;
   added.type = x.type;
   added.target_id = x.target_id;
   added.user_id = x.user_id;
   added.payload = x.payload;
+  added.priority = x.priority;
   added.max_attempts = x.max_attempts;
   added.unique_key = x.unique_key;
   added.run_at = x.run_at.value_or(db.now);
   added.created_at = added.updated_at = db.now;
+  if (x.price > 0)
+    db.prices[added.seq] = x.price;
+  if (!db.charge(added))
+    return funds_are_short();
+  ++db.next_seq;
   db.jobs.emplace(added.seq, added);
-  std::optional<std::string> scrap_id;
-  if (x.new_scrap) {
-    scrap_id = x.new_scrap->id;
-    db.scraps.emplace(*scrap_id, *x.new_scrap);
+  if (x.new_scrap)
+    db.scraps.emplace(x.new_scrap->id, *x.new_scrap);
+  if (x.new_content) {
+    auto& book = db.contents[x.new_content->id] = *x.new_content;
+    book.job_id = x.id;
+    book.created_at = db.now;
   }
-  return enqueued{std::move(added), enqueue_kind::created, scrap_id};
+  return answer_to(x, added, enqueue_kind::created);
 }
 
 write_answer fake_store::handle(const enqueue_batch_write& x, bool repeated) {
@@ -189,6 +188,25 @@ write_answer fake_store::handle(const progress_write& x, bool) {
   return changed{*what};
 }
 
+write_answer fake_store::handle(const step_write& x, bool) {
+  auto* what = db_->find_running(x.seq, x.run);
+  if (what == nullptr)
+    return lease_lost();
+  auto& steps = db_->steps[x.seq];
+  for (const auto& step : steps)
+    if (step.name == x.step.name && step.input_hash == x.step.input_hash)
+      return changed{*what};
+  if (!db_->store(x.effects))
+    return refusal{refusal_code::not_found, std::string{target_gone_message}};
+  db_->steps[x.seq].push_back(x.step);
+  db_->steps[x.seq].back().run = x.run;
+  db_->steps[x.seq].back().created_at = db_->now;
+  what = db_->find_running(x.seq, x.run);
+  what->used += x.step.used;
+  touch(*what);
+  return changed{*what};
+}
+
 write_answer fake_store::handle(const heartbeat_write&, bool) {
   renewed result;
   for (const auto& [seq, x] : db_->jobs)
@@ -206,12 +224,19 @@ write_answer fake_store::handle(const settle_write& x, bool repeated) {
       return changed{i->second};
     return lease_lost();
   }
-  switch (x.decision) {
+  auto decision = x.decision;
+  auto error = x.error;
+  if (decision == verdict::complete && !db_->store(x.effects)) {
+    decision = verdict::fail;
+    error = target_gone_message;
+  }
+  // Effects may have undone what they had stored.
+  what = db_->find_running(x.claimed.seq, x.claimed.run);
+  switch (decision) {
     case verdict::complete:
       what->status = job_status::completed;
       what->result = x.result;
-      if (x.card)
-        db_->cards.insert_or_assign(x.card->id, *x.card);
+      what->progress_percent = 100;
       break;
     case verdict::fail:
       what->status = job_status::failed;
@@ -227,8 +252,17 @@ write_answer fake_store::handle(const settle_write& x, bool repeated) {
       what->run_at = db_->now + x.delay;
       break;
   }
-  if (x.decision != verdict::complete)
-    what->error_message = x.error;
+  if (decision == verdict::complete)
+    what->error_message.reset();
+  else
+    what->error_message = error;
+  if (is_final(what->status)) {
+    what->finished_at = db_->now;
+    what->cancel_requested = false;
+    what->progress_message.clear();
+    if (decision != verdict::complete)
+      db_->refund(*what);
+  }
   touch(*what);
   return changed{*what};
 }
@@ -239,10 +273,13 @@ write_answer fake_store::handle(const cancel_write& x, bool) {
     return not_found();
   if (is_final(what->status))
     return conflict();
-  if (what->status == job_status::pending)
+  if (what->status == job_status::pending) {
     what->status = job_status::cancelled;
-  else
+    what->finished_at = db_->now;
+    db_->refund(*what);
+  } else {
     what->cancel_requested = true;
+  }
   touch(*what);
   return changed{*what};
 }
@@ -254,11 +291,47 @@ write_answer fake_store::handle(const retry_write& x, bool) {
   if (what->status != job_status::failed
       && what->status != job_status::cancelled)
     return conflict();
-  what->status = job_status::pending;
-  what->attempts = 0;
-  what->run_at = db_->now;
-  touch(*what);
+  if (!db_->charge(*what))
+    return funds_are_short();
+  reopen(*what);
   return changed{*what};
+}
+
+void fake_store::reopen(job& what) {
+  what.status = job_status::pending;
+  what.attempts = 0;
+  what.run_at = db_->now;
+  what.finished_at.reset();
+  touch(what);
+}
+
+write_answer fake_store::handle(const bulk_retry_write& x, bool) {
+  bulk_retried result;
+  result.failed_until = x.failed_until.value_or(db_->now);
+  for (auto i = db_->jobs.rbegin(); i != db_->jobs.rend(); ++i) {
+    auto& [seq, what] = *i;
+    if (!fits(what, x.filter) || (x.before_seq && seq >= *x.before_seq)
+        || what.finished_at > result.failed_until)
+      continue;
+    if (result.matched == x.limit)
+      return result;
+    ++result.matched;
+    result.next_before_seq = seq;
+    if (key_is_held(what) || !db_->charge(what))
+      continue;
+    reopen(what);
+    result.jobs.push_back(what);
+  }
+  result.next_before_seq.reset();
+  return result;
+}
+
+bool fake_store::key_is_held(const job& x) const {
+  return x.unique_key
+    && std::any_of(db_->jobs.begin(), db_->jobs.end(), [&](const auto& other) {
+           return other.second.unique_key == x.unique_key
+             && !is_final(other.second.status);
+         });
 }
 
 write_answer fake_store::handle(const rescue_write& x, bool) {
@@ -270,9 +343,18 @@ write_answer fake_store::handle(const rescue_write& x, bool) {
       result.more = true;
       break;
     }
-    what.status = what.attempts < what.max_attempts ? job_status::pending
-                                                    : job_status::failed;
     what.run_at = db_->now;
+    if (what.cancel_requested) {
+      what.status = job_status::cancelled;
+    } else {
+      what.status = what.attempts < what.max_attempts ? job_status::pending
+                                                      : job_status::failed;
+      what.error_message = "the node died";
+    }
+    if (is_final(what.status)) {
+      what.finished_at = db_->now;
+      db_->refund(what);
+    }
     touch(what);
     result.jobs.push_back(what);
   }
@@ -285,6 +367,30 @@ write_answer fake_store::handle(const delete_scrap_write& x, bool) {
   return done{};
 }
 
+write_answer fake_store::handle(const pause_write& x, bool) {
+  db_->types[x.type] = {x.type, x.paused, x.paused ? x.reason : "", db_->now};
+  return done{};
+}
+
+write_answer fake_store::handle(const summary_write& x, bool) {
+  for (const auto& [id, known] : db_->summaries)
+    if (std::tie(known.user_id, known.date, known.time_zone)
+        == std::tie(x.what.user_id, x.what.date, x.what.time_zone))
+      return stored_summary{known, id == x.what.id};
+  auto& added = db_->summaries[x.what.id] = x.what;
+  added.created_at = db_->now;
+  return stored_summary{added, true};
+}
+
+write_answer fake_store::handle(const grant_write& x, bool) {
+  if (!db_->grants.contains(x.id)
+      && !db_->book(x.user_id, ledger_kind::grant, x.amount, std::nullopt,
+                    x.note))
+    return funds_are_short();
+  db_->grants.insert(x.id);
+  return granted{db_->balances[x.user_id]};
+}
+
 write_answer fake_store::handle(const claim_write& x, bool repeated) {
   claimed result;
   auto& taken = db_->claims[x.token];
@@ -293,84 +399,40 @@ write_answer fake_store::handle(const claim_write& x, bool repeated) {
       result.jobs.push_back(db_->jobs.at(seq));
     return result;
   }
+  std::map<std::string, uint32_t> left;
+  for (const auto& [type, limit] : x.types)
+    if (!db_->is_paused(type))
+      left[type] = limit;
+  std::vector<job*> due;
   for (auto& [seq, what] : db_->jobs) {
-    if (what.status != job_status::pending)
+    if (what.status != job_status::pending || !left.contains(what.type))
       continue;
     if (what.run_at > db_->now) {
       auto wait =
         std::chrono::ceil<std::chrono::milliseconds>(what.run_at - db_->now);
       result.next_due_in = std::min(wait, result.next_due_in.value_or(wait));
-    } else if (result.jobs.size() == x.limit) {
-      result.more = true;
     } else {
-      what.status = job_status::processing;
-      ++what.run;
-      ++what.attempts;
-      what.started_at = db_->now;
-      touch(what);
-      taken.push_back(seq);
-      result.jobs.push_back(what);
+      due.push_back(&what);
     }
   }
-  return result;
-}
-
-// -- reads --------------------------------------------------------------------
-
-std::optional<job> fake_store::find_job(const std::string& id) {
-  before_read();
-  auto* found = db_->find(id);
-  return found != nullptr ? std::optional{*found} : std::nullopt;
-}
-
-std::vector<job> fake_store::list_jobs(const job_filter& filter) {
-  before_read();
-  std::vector<job> result;
-  for (auto i = db_->jobs.rbegin(); i != db_->jobs.rend(); ++i) {
-    const auto& x = i->second;
-    if ((!filter.status || x.status == *filter.status)
-        && (!filter.type || x.type == *filter.type)
-        && result.size() < filter.limit)
-      result.push_back(x);
+  std::sort(due.begin(), due.end(),
+            [](const job* a, const job* b) { return claimed_sooner(*a, *b); });
+  for (auto* what : due) {
+    if (left[what->type] == 0)
+      continue;
+    if (result.jobs.size() == x.limit) {
+      result.more = true;
+      break;
+    }
+    --left[what->type];
+    what->status = job_status::processing;
+    ++what->run;
+    ++what->attempts;
+    what->started_at = db_->now;
+    touch(*what);
+    taken.push_back(what->seq);
+    result.jobs.push_back(*what);
   }
-  return result;
-}
-
-std::vector<attempt> fake_store::attempts_of(const std::string&) {
-  before_read();
-  return {};
-}
-
-std::optional<scrap> fake_store::find_scrap(const std::string& id) {
-  before_read();
-  auto i = db_->scraps.find(id);
-  return i != db_->scraps.end() ? std::optional{i->second} : std::nullopt;
-}
-
-std::optional<knowledge_card> fake_store::find_card(const std::string& id) {
-  before_read();
-  auto i = db_->cards.find(id);
-  return i != db_->cards.end() ? std::optional{i->second} : std::nullopt;
-}
-
-std::vector<knowledge_card> fake_store::cards_of_scrap(
-  const std::string& scrap_id, uint32_t limit) {
-  before_read();
-  std::vector<knowledge_card> result;
-  for (const auto& [id, card] : db_->cards)
-    if (card.scrap_id == scrap_id && result.size() < limit)
-      result.push_back(card);
-  return result;
-}
-
-store_stats fake_store::stats() {
-  before_read();
-  std::map<std::pair<std::string, job_status>, int64_t> counts;
-  for (const auto& [seq, x] : db_->jobs)
-    ++counts[{x.type, x.status}];
-  store_stats result;
-  for (const auto& [key, count] : counts)
-    result.counts.push_back({key.first, key.second, count});
   return result;
 }
 

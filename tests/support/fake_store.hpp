@@ -2,69 +2,14 @@
 // where the test says.
 #pragma once
 
-#include "persistence/job_store.hpp"
+#include "support/fake_database.hpp"
 
-#include <cstddef>
-#include <deque>
-#include <functional>
-#include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace reeve::test {
-
-/// Where a call of `apply` loses its connection.
-enum class fault : uint8_t {
-  before_commit,
-  /// The writes are in, but the caller does not learn it.
-  after_commit,
-};
-
-/// What several fake stores share, and what the test looks at.
-struct fake_database {
-  // -- the data ---------------------------------------------------------------
-
-  /// By `seq`.
-  std::map<int64_t, job> jobs;
-  std::map<std::string, scrap> scraps;
-  std::map<std::string, knowledge_card> cards;
-  /// The store's clock; stands still unless the test moves it.
-  timestamp now{std::chrono::hours{1}};
-
-  // -- faults -----------------------------------------------------------------
-
-  /// By the number of the `apply`, from 1.
-  std::map<size_t, fault> apply_faults;
-  /// So many reads fail next.
-  size_t read_faults = 0;
-  /// Neither a new connection nor a round trip succeeds.
-  bool down = false;
-  /// Answers instead of the data when it returns something.
-  std::function<std::optional<write_answer>(const write_entry&)> script;
-
-  // -- what happened ----------------------------------------------------------
-
-  /// One for each `apply`, faulty ones too.
-  std::vector<std::vector<write_entry>> batches;
-  size_t commits = 0;
-  size_t reconnects = 0;
-  size_t reads = 0;
-
-  job* find(const std::string& id);
-
-  /// The job of a run that holds it, as `settle_write` and others name it.
-  job* find_running(int64_t seq, int64_t run);
-
-  /// What an earlier claim with this token took.
-  std::map<int64_t, std::vector<int64_t>> claims;
-  int64_t next_seq = 1;
-  std::vector<api_key> keys;
-};
-
-using fake_database_ptr = std::shared_ptr<fake_database>;
 
 class fake_store : public job_store {
 public:
@@ -84,6 +29,26 @@ public:
   std::vector<knowledge_card> cards_of_scrap(const std::string& scrap_id,
                                              uint32_t limit) override;
   store_stats stats() override;
+  std::vector<job_step> steps_of(const std::string& job_id) override;
+  std::vector<usage_row> usage_between(timestamp from, timestamp to,
+                                       usage_group by) override;
+  std::vector<error_group> error_groups(const failure_filter& filter,
+                                        uint32_t limit) override;
+  failure_preview preview_failures(const failure_filter& filter) override;
+  std::optional<queue_facts> facts_about(const std::string& job_id) override;
+  std::vector<type_state> type_states() override;
+  std::optional<summary_view> find_summary(const std::string& id) override;
+  std::optional<summary_view> find_summary_of(
+    const std::optional<std::string>& user_id,
+    const std::string& date) override;
+  std::vector<knowledge_card> cards_between(
+    const std::optional<std::string>& user_id, timestamp from, timestamp to,
+    uint32_t limit) override;
+  std::vector<card_hit> similar_cards(const card_search& what) override;
+  std::optional<content> find_content(const std::string& id) override;
+  std::optional<page_image> find_image(const std::string& content_id,
+                                       int number) override;
+  account find_account(const std::string& user_id, uint32_t limit) override;
   void add_api_key(const api_key& x) override;
   std::optional<api_key> find_api_key(const std::string& digest) override;
   std::vector<api_key> list_api_keys() override;
@@ -95,13 +60,23 @@ private:
   write_answer handle(const enqueue_write& x, bool repeated);
   write_answer handle(const enqueue_batch_write& x, bool repeated);
   write_answer handle(const progress_write& x, bool repeated);
+  write_answer handle(const step_write& x, bool repeated);
   write_answer handle(const heartbeat_write& x, bool repeated);
   write_answer handle(const settle_write& x, bool repeated);
   write_answer handle(const cancel_write& x, bool repeated);
   write_answer handle(const retry_write& x, bool repeated);
+  write_answer handle(const bulk_retry_write& x, bool repeated);
   write_answer handle(const rescue_write& x, bool repeated);
   write_answer handle(const delete_scrap_write& x, bool repeated);
+  write_answer handle(const pause_write& x, bool repeated);
+  write_answer handle(const summary_write& x, bool repeated);
+  write_answer handle(const grant_write& x, bool repeated);
   write_answer handle(const claim_write& x, bool repeated);
+  enqueued answer_to(const enqueue_write& x, const job& what,
+                     enqueue_kind kind);
+  /// The job waits again, as an operator asked.
+  void reopen(job& what);
+  bool key_is_held(const job& x) const;
   void touch(job& x);
   void before_read();
 

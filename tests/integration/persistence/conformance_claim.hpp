@@ -83,6 +83,127 @@ SCENARIO("a claim takes at most its limit and says whether more is due") {
   CHECK(!second.more);
 }
 
+// -- by type ------------------------------------------------------------------
+
+SCENARIO("only listed types are claimed, and of each at most its limit") {
+  std::vector<job> a, b;
+  for (int i = 0; i < 5; ++i) {
+    a.push_back(add(new_job("A")));
+    b.push_back(add(new_job("B")));
+    add(new_job("C"));
+  }
+  auto claimed_by = [this](std::vector<claimable_type> types, uint32_t limit) {
+    auto x = claim(limit);
+    x.types = std::move(types);
+    return get<claimed>(x);
+  };
+  auto ids = [](const claimed& x) {
+    std::vector<std::string> result;
+    for (const auto& running : x.jobs)
+      result.push_back(running.id);
+    return result;
+  };
+  using list = std::vector<std::string>;
+  auto nothing = claimed_by({}, 10);
+  CHECK_EQ(ids(nothing), list{});
+  CHECK(!nothing.more);
+  CHECK(!nothing.next_due_in);
+  CHECK_EQ(ids(claimed_by({{"NONE", 9}, {"A", 0}}, 10)), list{});
+  CHECK_EQ(ids(claimed_by({{"A", 9}, {"B", 1}}, 0)), list{});
+  // In the order of the jobs, not of the types.
+  CHECK_EQ(ids(claimed_by({{"B", 2}, {"A", 1}}, 10)),
+           (list{a[0].id, b[0].id, b[1].id}));
+  auto two = claimed_by({{"A", 9}, {"B", 9}}, 2);
+  CHECK_EQ(ids(two), (list{a[1].id, a[2].id}));
+  CHECK(two.more);
+  // A type's own limit is no reason to ask again at once.
+  CHECK(!claimed_by({{"B", 1}}, 5).more);
+  CHECK_EQ(claimed_by({{"A", 9}, {"B", 9}}, 100).jobs.size(), 4u);
+  auto last = claimed_by({{"A", 9}, {"B", 9}}, 100);
+  CHECK(last.jobs.empty());
+  CHECK(!last.more);
+  CHECK_EQ(backend.number("SELECT count(*) FROM queue WHERE job_type = 'C'"),
+           5);
+}
+
+SCENARIO("priorities go before types") {
+  auto put = [this](std::string type, int32_t priority) {
+    auto x = new_job(std::move(type));
+    x.priority = priority;
+    return add(x).id;
+  };
+  auto e = put("A", 5), c = put("A", 0), d = put("B", 0), b = put("B", -1),
+       a = put("B", -9);
+  auto x = claim(4);
+  x.types = {{"A", 4}, {"B", 4}};
+  std::vector<std::string> order;
+  for (const auto& running : get<claimed>(x).jobs)
+    order.push_back(running.id);
+  CHECK_EQ(order, (std::vector{a, b, c, d}));
+  CHECK_EQ(start().id, e);
+}
+
+SCENARIO("jobs of a paused type stay until it is resumed") {
+  auto soon = new_job("A");
+  soon.run_at = add(new_job("A")).created_at + std::chrono::hours{1};
+  add(soon);
+  auto b = add(new_job("B"));
+  get<done>(pause_write{"A", true, "wrong key"});
+  auto first = get<claimed>(claim(10));
+  REQUIRE_EQ(first.jobs.size(), 1u);
+  CHECK_EQ(first.jobs[0].id, b.id);
+  CHECK(!first.more);
+  CHECK(!first.next_due_in);
+  CHECK(!get<claimed>(claim(0)).more);
+  // A pause and a claim in one batch: the pause goes first.
+  add(new_job("B"));
+  auto answers = store->apply({{claim(10)}, {pause_write{"B", true, ""}}});
+  CHECK(std::get<claimed>(answers[0]).jobs.empty());
+  get<done>(pause_write{"A", false, "ignored"});
+  auto second = get<claimed>(claim(10));
+  CHECK_EQ(second.jobs.size(), 1u);
+  CHECK(second.next_due_in.has_value());
+  CHECK_EQ(refused(pause_write{"", true, ""}), "invalid_argument");
+  CHECK_EQ(refused(pause_write{"A", true, std::string("\0", 1)}),
+           "invalid_argument");
+}
+
+SCENARIO("what is due next is asked of the listed types only") {
+  auto put = [this](std::string type, std::chrono::minutes delay) {
+    auto x = new_job(std::move(type));
+    x.run_at = std::chrono::floor<std::chrono::microseconds>(
+                 std::chrono::system_clock::now())
+      + delay;
+    x.priority = delay.count() % 2 == 0;
+    add(x);
+  };
+  put("A", std::chrono::minutes{30});
+  put("B", std::chrono::minutes{11});
+  put("B", std::chrono::minutes{10});
+  auto next = [this](std::vector<claimable_type> types) {
+    auto x = claim(1);
+    x.types = std::move(types);
+    auto answer = get<claimed>(x);
+    CHECK(answer.jobs.empty());
+    return answer.next_due_in
+      ? std::chrono::ceil<std::chrono::minutes>(*answer.next_due_in).count()
+      : -1;
+  };
+  CHECK_EQ(next({{"A", 1}}), 30);
+  CHECK_EQ(next({{"A", 1}, {"B", 1}}), 10);
+  CHECK_EQ(next({{"C", 1}}), -1);
+  CHECK_EQ(next({}), -1);
+}
+
+SCENARIO("a new job type needs no change of the schema") {
+  add(new_job("SOMETHING_NEW", "any target"));
+  auto x = claim(1);
+  x.types = {{"SOMETHING_NEW", 1}};
+  auto running = get<claimed>(x).jobs;
+  REQUIRE_EQ(running.size(), 1u);
+  CHECK(complete(running[0]).status == job_status::completed);
+}
+
 SCENARIO("a batch may claim what it adds") {
   auto answers = store->apply({{claim(5)}, {new_job()}, {new_job()}});
   CHECK_EQ(std::get<claimed>(answers[0]).jobs.size(), 2u);
@@ -115,8 +236,8 @@ SCENARIO("two claimers share the work, and no job is run twice") {
     threads.emplace_back([&, i, connection = backend.connect()] {
       lease_owner owner{"claimer-" + std::to_string(i), 1};
       for (int64_t token = 1, empty = 0; empty < 3; ++token) {
-        auto answers =
-          connection->apply({{claim_write{owner, 7, ms{30'000}, token}}});
+        auto answers = connection->apply(
+          {{claim_write{owner, every_type(), 7, ms{30'000}, token}}});
         auto& got = std::get<claimed>(answers.front()).jobs;
         for (const auto& x : got)
           taken[i].push_back(x.id);
@@ -182,8 +303,27 @@ SCENARIO("progress is seen, and only that of the current run") {
   CHECK_EQ(seen(now(running)), before);
   auto end = complete(running);
   CHECK_EQ(end.progress_percent, 100);
+  CHECK_EQ(end.progress_message, "");
   CHECK_EQ(refused(progress_write{running.seq, running.run, 1, "late"}),
            "lease_lost");
+}
+
+SCENARIO("a job that is not running has no progress, except that it is done") {
+  using enum verdict;
+  for (auto decision : {complete, fail, cancel, retry, retry_unspent}) {
+    add();
+    auto running = start();
+    get<changed>(progress_write{running.seq, running.run, 40, "page 2 of 5"});
+    auto x = settle(running, run_outcome::completed, decision);
+    CHECK_EQ(x.progress_percent, decision == complete ? 100 : 0);
+    CHECK_EQ(x.progress_message, "");
+    CHECK_EQ(seen(x), seen(now(x)));
+    CHECK_EQ(backend.number("SELECT count(*) FROM jobs"
+                            " WHERE progress_message <> ''"),
+             0);
+    if (x.status == job_status::pending)
+      get<changed>(cancel_write{x.id});
+  }
 }
 
 SCENARIO("a heartbeat renews the owner's leases and nobody else's") {

@@ -48,6 +48,31 @@ struct conformance_fixture {
       WHERE finished_at < created_at OR finished_at < started_at
         OR started_at < created_at OR updated_at < created_at)"),
              0);
+    CHECK_EQ(backend.number(R"(
+      SELECT count(*) FROM job
+      WHERE (fingerprint IS NOT NULL) <> (coalesce(outcome, '') = 'FAILED'))"),
+             0);
+    CHECK_EQ(backend.number(R"(
+      SELECT count(*) FROM job j WHERE input_tokens + output_tokens + images <>
+        (SELECT coalesce(sum(input_tokens + output_tokens + images), 0)
+         FROM job_steps s WHERE s.seq = j.seq))"),
+             0);
+    CHECK_EQ(ledger_errors(), 0);
+  }
+
+  /// A balance is the sum of its lines; of a paid job is taken what it costs,
+  /// and nothing once it is FAILED or CANCELLED.
+  int64_t ledger_errors() {
+    return backend.number(R"(
+        SELECT count(*) FROM accounts a WHERE balance < 0 OR balance <>
+          (SELECT coalesce(sum(amount), 0) FROM ledger l
+           WHERE l.user_id = a.user_id))")
+      + backend.number(R"(
+        SELECT count(*) FROM job j WHERE
+          (SELECT coalesce(sum(amount), 0) FROM ledger l
+           WHERE l.job_id = j.id)
+          <> CASE WHEN outcome IN ('FAILED', 'CANCELLED') THEN 0
+                  ELSE -price END)");
   }
 
   // -- one write at a time ----------------------------------------------------
@@ -104,6 +129,31 @@ struct conformance_fixture {
     return result;
   }
 
+  static enqueue_write new_book_job(std::string user = "user",
+                                    int64_t price = 0) {
+    auto result = new_job("BOOK_GENERATION", make_uuid());
+    result.user_id = user;
+    result.price = price;
+    result.new_content = content{};
+    auto& book = *result.new_content;
+    book.id = result.target_id;
+    book.job_id = result.id;
+    book.user_id = std::move(user);
+    book.title = "a title";
+    book.prompt = "an owl";
+    book.page_count = 3;
+    return result;
+  }
+
+  int64_t grant(const std::string& user, int64_t amount) {
+    return get<granted>(grant_write{make_uuid(), user, amount, "a note"})
+      .balance;
+  }
+
+  int64_t balance(const std::string& user = "user") {
+    return store->find_account(user, 0).balance;
+  }
+
   static knowledge_card card_for(const job& x) {
     knowledge_card result;
     result.id = make_uuid();
@@ -114,6 +164,10 @@ struct conformance_fixture {
     result.embedding = {0.5f, -1.25f, 3e-7f, 0.1f};
     result.model = "local";
     return result;
+  }
+
+  static knowledge_card& card_in(settle_write& x) {
+    return std::get<knowledge_card>(x.effects.at(0));
   }
 
   job add(enqueue_write x) {
@@ -136,12 +190,26 @@ struct conformance_fixture {
 
   // -- runs -------------------------------------------------------------------
 
+  /// All types that tests enqueue and do not name in a claim of their own.
+  static std::vector<claimable_type> every_type(uint32_t limit = 100'000) {
+    return {{"TEST", limit},
+            {"OTHER", limit},
+            {"A", limit},
+            {"B", limit},
+            {"CARD_ANALYSIS", limit},
+            {"TIL_GENERATION", limit},
+            {"RECALL_GENERATION", limit},
+            {"BOOK_GENERATION", limit},
+            {"IMAGE_REGEN", limit}};
+  }
+
   claim_write claim(uint32_t limit, ms lease = ms{30'000}) {
-    return {me, limit, lease, ++last_token};
+    return {me, every_type(), limit, lease, ++last_token};
   }
 
   job start(lease_owner owner, ms lease = ms{30'000}) {
-    auto result = get<claimed>(claim_write{owner, 1, lease, ++last_token});
+    auto result =
+      get<claimed>(claim_write{owner, every_type(), 1, lease, ++last_token});
     REQUIRE_EQ(result.jobs.size(), 1u);
     return result.jobs.front();
   }
@@ -221,6 +289,9 @@ inline std::string seen(const job& x) {
                            std::to_string(x.cancel_requested),
                            std::to_string(x.version),
                            std::to_string(x.run),
+                           std::to_string(x.used.input_tokens),
+                           std::to_string(x.used.output_tokens),
+                           std::to_string(x.used.images),
                            micros(x.created_at),
                            micros(x.started_at),
                            micros(x.finished_at)})

@@ -199,6 +199,91 @@ SCENARIO("the age of the oldest due job is known") {
   CHECK_LT(age->count(), 3'700'000);
 }
 
+// -- what keeps a job waiting -------------------------------------------------
+
+SCENARIO("a job's facts say how many are claimed before it") {
+  auto put = [this](std::string type, int32_t priority, int minutes = 0) {
+    auto x = new_job(std::move(type));
+    x.priority = priority;
+    if (minutes != 0)
+      x.run_at = std::chrono::floor<std::chrono::microseconds>(
+                   std::chrono::system_clock::now())
+        + std::chrono::minutes{minutes};
+    return add(x);
+  };
+  auto ahead = [this](const job& x) {
+    auto facts = store->facts_about(x.id);
+    REQUIRE(facts.has_value());
+    CHECK_EQ(seen(facts->job), seen(now(x)));
+    CHECK(facts->now >= x.created_at);
+    CHECK(!facts->pause);
+    return facts->ahead;
+  };
+  auto running = put("A", 0);
+  start();
+  auto first = put("A", 0), other = put("B", 0), urgent = put("B", -1),
+       last = put("A", 0), slow = put("A", 7), early = put("B", 0, -5);
+  put("A", -9, 60);
+  CHECK_EQ(ahead(running), 0);
+  CHECK_EQ(ahead(urgent), 0);
+  CHECK_EQ(ahead(early), 1);
+  CHECK_EQ(ahead(first), 2);
+  CHECK_EQ(ahead(other), 3);
+  CHECK_EQ(ahead(last), 4);
+  CHECK_EQ(ahead(slow), 5);
+  // Not due yet: what is due and goes first is ahead of it all the same.
+  CHECK_EQ(ahead(put("A", 0, 30)), 5);
+  get<done>(pause_write{"B", true, "the key is wrong"});
+  CHECK_EQ(ahead(slow), 2);
+  auto facts = store->facts_about(other.id);
+  REQUIRE(facts && facts->pause);
+  CHECK_EQ(facts->pause->type, "B");
+  CHECK_EQ(facts->pause->reason, "the key is wrong");
+  CHECK(facts->pause->since <= facts->now);
+  CHECK(!store->facts_about(make_uuid()));
+  CHECK(!store->facts_about("no-uuid"));
+}
+
+SCENARIO("jobs ahead are counted up to ten thousand") {
+  for (int n = 0; n < 11; ++n) {
+    enqueue_batch_write batch;
+    for (int i = 0; i < 1'000; ++i) {
+      batch.jobs.push_back(new_job(i % 2 == 0 ? "A" : "B"));
+      batch.jobs.back().priority = i % 3;
+    }
+    get<enqueued_batch>(batch);
+  }
+  auto x = new_job();
+  x.priority = 3;
+  CHECK_EQ(store->facts_about(add(x).id)->ahead, 10'000);
+}
+
+SCENARIO("the types that were paused are listed with their state") {
+  CHECK(store->type_states().empty());
+  get<done>(pause_write{"b", true, "slow"});
+  get<done>(pause_write{"B", true, "wrong key"});
+  get<done>(pause_write{"A", false, "ignored"});
+  auto states = store->type_states();
+  REQUIRE_EQ(states.size(), 3u);
+  CHECK_EQ(states[0].type, "A");
+  CHECK(!states[0].paused);
+  CHECK_EQ(states[0].reason, "");
+  CHECK_EQ(states[1].type, "B");
+  CHECK(states[1].paused);
+  CHECK_EQ(states[1].reason, "wrong key");
+  const auto since = states[1].since;
+  // Said again: another reason, but paused since then.
+  get<done>(pause_write{"B", true, "spent money"});
+  states = store->type_states();
+  CHECK_EQ(states[1].reason, "spent money");
+  CHECK(states[1].since == since);
+  get<done>(pause_write{"B", false, ""});
+  states = store->type_states();
+  CHECK(!states[1].paused);
+  CHECK_EQ(states[1].reason, "");
+  CHECK(states[1].since > since);
+}
+
 SCENARIO("times are the present, in microseconds") {
   const auto before = std::chrono::system_clock::now();
   auto x = complete([this] {

@@ -215,38 +215,38 @@ SCENARIO("a result no store can keep is refused, and the run goes on") {
 SCENARIO("a card is stored with the completion of its job") {
   auto x = add(new_scrap_job());
   auto wanted = ending(start(), run_outcome::completed, verdict::complete);
-  wanted.card = card_for(x);
-  wanted.card->user_id = "user";
+  wanted.effects = {card_for(x)};
+  card_in(wanted).user_id = "user";
   CHECK(get<changed>(wanted).job.status == job_status::completed);
-  auto card = store->find_card(wanted.card->id);
+  auto card = store->find_card(card_in(wanted).id);
   REQUIRE(card.has_value());
   CHECK_EQ(card->scrap_id, x.target_id);
   CHECK_EQ(card->job_id, x.id);
   CHECK(card->user_id == "user");
-  CHECK_EQ(card->summary, wanted.card->summary);
-  CHECK(card->tags == wanted.card->tags);
-  CHECK(card->embedding == wanted.card->embedding);
+  CHECK_EQ(card->summary, card_in(wanted).summary);
+  CHECK(card->tags == card_in(wanted).tags);
+  CHECK(card->embedding == card_in(wanted).embedding);
   CHECK_EQ(card->model, "local");
   // Not again by a repeat, a late twin, or under another id.
   get<changed>(wanted, true);
   auto twin = wanted;
-  twin.card->id = make_uuid();
+  card_in(twin).id = make_uuid();
   get<changed>(twin, true);
   CHECK_EQ(refused(twin), "lease_lost");
   CHECK_EQ(store->cards_of_scrap(x.target_id, 10).size(), 1u);
   // A card outlives its scrap.
   get<done>(delete_scrap_write{x.target_id});
-  CHECK(store->find_card(wanted.card->id).has_value());
+  CHECK(store->find_card(card_in(wanted).id).has_value());
 }
 
 SCENARIO("a card without tags or embedding is a card") {
   auto x = add(new_scrap_job());
   auto wanted = ending(start(), run_outcome::completed, verdict::complete);
-  wanted.card = card_for(x);
-  wanted.card->tags.clear();
-  wanted.card->embedding.clear();
+  wanted.effects = {card_for(x)};
+  card_in(wanted).tags.clear();
+  card_in(wanted).embedding.clear();
   get<changed>(wanted);
-  auto card = store->find_card(wanted.card->id);
+  auto card = store->find_card(card_in(wanted).id);
   REQUIRE(card.has_value());
   CHECK(card->tags.empty());
   CHECK(card->embedding.empty());
@@ -255,13 +255,13 @@ SCENARIO("a card without tags or embedding is a card") {
 SCENARIO("a card whose scrap is gone turns the completion into a failure") {
   auto x = add(new_scrap_job());
   auto wanted = ending(start(), run_outcome::completed, verdict::complete);
-  wanted.card = card_for(x);
+  wanted.effects = {card_for(x)};
   get<done>(delete_scrap_write{x.target_id});
   auto failed = get<changed>(wanted).job;
   CHECK(failed.status == job_status::failed);
   CHECK(failed.error_message == std::string{target_gone_message});
   CHECK(failed.result.is_null());
-  CHECK(!store->find_card(wanted.card->id));
+  CHECK(!store->find_card(card_in(wanted).id));
   auto attempts = store->attempts_of(x.id);
   REQUIRE_EQ(attempts.size(), 1u);
   CHECK(attempts[0].outcome == run_outcome::failed_permanently);
@@ -273,11 +273,11 @@ SCENARIO("a card whose scrap is gone turns the completion into a failure") {
 SCENARIO("a card no store can keep leaves card and job as they were") {
   auto x = add(new_scrap_job());
   auto wanted = ending(start(), run_outcome::completed, verdict::complete);
-  wanted.card = card_for(x);
-  wanted.card->tags.push_back("\xff");
+  wanted.effects = {card_for(x)};
+  card_in(wanted).tags.push_back("\xff");
   CHECK_EQ(refused(wanted), "invalid_argument");
-  wanted.card = card_for(x);
-  wanted.card->id = "no-uuid";
+  wanted.effects = {card_for(x)};
+  card_in(wanted).id = "no-uuid";
   CHECK_EQ(refused(wanted), "invalid_argument");
   CHECK_EQ(state(x), "PROCESSING");
   CHECK(store->cards_of_scrap(x.target_id, 10).empty());
@@ -291,8 +291,8 @@ SCENARIO("cards of a scrap come newest first") {
       add(new_job("CARD_ANALYSIS", first.target_id));
     auto running = start();
     auto wanted = ending(running, run_outcome::completed, verdict::complete);
-    wanted.card = card_for(running);
-    ids.insert(ids.begin(), wanted.card->id);
+    wanted.effects = {card_for(running)};
+    ids.insert(ids.begin(), card_in(wanted).id);
     get<changed>(wanted);
   }
   std::vector<std::string> found;

@@ -10,8 +10,12 @@ using namespace reeve;
 
 using fixture = conformance_fixture<sqlite_backend>;
 
+#include "conformance_books.hpp"
 #include "conformance_claim.hpp"
 #include "conformance_enqueue.hpp"
+#include "conformance_failures.hpp"
 #include "conformance_reads.hpp"
 #include "conformance_requests.hpp"
+#include "conformance_san.hpp"
 #include "conformance_settle.hpp"
+#include "conformance_steps.hpp"

@@ -3,98 +3,18 @@
 #define CAF_SUITE persistence.postgres
 
 #include "persistence/migration.hpp"
-#include "persistence/postgres_writer.hpp"
-#include "persistence/uuid.hpp"
 
 #include <caf/test/bdd_dsl.hpp>
 
 #include <atomic>
-#include <future>
-#include <set>
-#include <thread>
 
-#include "postgres_backend.hpp"
+#include "postgres_fixture.hpp"
 
 using namespace reeve;
 
 namespace {
 
-struct fixture {
-  postgres_backend backend;
-  std::unique_ptr<job_store> store = backend.connect();
-  lease_owner me{"node-a", 1};
-
-  static enqueue_write new_job() {
-    enqueue_write result;
-    result.id = make_uuid();
-    result.type = "TEST";
-    result.target_id = "target";
-    return result;
-  }
-
-  template <class Answer>
-  static Answer as(write_answer x) {
-    if (auto* no = std::get_if<refusal>(&x))
-      FAIL("refused: " << no->message);
-    REQUIRE(std::holds_alternative<Answer>(x));
-    return std::get<Answer>(std::move(x));
-  }
-
-  template <class Answer>
-  Answer get(reeve::write what, bool repeated = false) {
-    return as<Answer>(store->apply({{std::move(what), repeated}}).at(0));
-  }
-
-  job add(enqueue_write x) {
-    return get<enqueued>(std::move(x)).job;
-  }
-
-  job start(int64_t token = 1) {
-    auto result =
-      get<claimed>(claim_write{me, 1, std::chrono::seconds{30}, token});
-    REQUIRE_EQ(result.jobs.size(), 1u);
-    return result.jobs.front();
-  }
-
-  settle_write completion(const job& x) {
-    settle_write result;
-    result.claimed = x;
-    result.owner = me;
-    result.result = {{"answer", 42}};
-    return result;
-  }
-
-  template <class F>
-  static std::string unavailable(F f) {
-    try {
-      f();
-    } catch (const store_unavailable& err) {
-      return err.what();
-    }
-    FAIL("expected store_unavailable");
-    return "";
-  }
-
-  // Waits until a session of the store waits for a lock.
-  void await_blocked() {
-    const auto deadline =
-      std::chrono::steady_clock::now() + std::chrono::seconds{30};
-    while (backend.number("SELECT count(*) FROM pg_stat_activity"
-                          " WHERE datname = current_database()"
-                          " AND application_name = 'reeve'"
-                          " AND wait_event_type = 'Lock'")
-           == 0) {
-      if (std::chrono::steady_clock::now() > deadline)
-        FAIL("nothing waits for a lock");
-      std::this_thread::sleep_for(std::chrono::milliseconds{5});
-    }
-  }
-
-  std::future<write_answer> apply_aside(std::vector<write_entry> batch) {
-    return std::async(std::launch::async,
-                      [this, batch] { return store->apply(batch).back(); });
-  }
-};
+using fixture = postgres_fixture;
 
 std::string enqueue_sql(const std::string& key) {
   return "SELECT reeve.enqueue('SQL', 'target', unique_key => '" + key + "')";
@@ -174,7 +94,7 @@ SCENARIO("a batch that was committed is answered again when it is repeated") {
   auto again = get<enqueued>(x, true);
   CHECK(again.kind == enqueue_kind::created);
   CHECK_EQ(again.job.seq, first.job.seq);
-  claim_write claim{me, 5, std::chrono::seconds{30}, 77};
+  claim_write claim{me, types, 5, std::chrono::seconds{30}, 77};
   auto running = get<claimed>(claim).jobs;
   REQUIRE_EQ(running.size(), 1u);
   store->reconnect();
@@ -306,7 +226,7 @@ SCENARIO("settling and rescuing nodes neither lose nor repeat a run") {
       for (int64_t token = 1; completed < jobs; ++token) {
         // Leases of no time: every other node takes the runs away.
         auto answers = connection->apply(
-          {{claim_write{owner, 50, std::chrono::milliseconds{0}, token}},
+          {{claim_write{owner, types, 50, std::chrono::milliseconds{0}, token}},
            {rescue_write{owner, 20}}});
         std::vector<write_entry> ends;
         for (const auto& x : std::get<claimed>(answers[0]).jobs) {
@@ -399,49 +319,78 @@ SCENARIO("SQL clients cannot enqueue nonsense, and share unique keys") {
   CHECK_EQ(get<enqueued>(x).job.id, first);
 }
 
-// -- plans and statistics -----------------------------------------------------
+// -- waking ------------------------------------------------------------------
 
-SCENARIO("a claim finds its jobs by index") {
-  enqueue_batch_write batch;
-  for (int i = 0; i < 10'000; ++i) {
-    batch.jobs.push_back(new_job());
-    batch.jobs.back().priority = i % 5;
-  }
-  get<enqueued_batch>(batch);
-  pqxx::connection db{backend.url};
-  pqxx::work tx{db};
-  tx.exec("ANALYZE reeve.queue");
-  tx.exec(std::string{"PREPARE claim AS "} + claim_statement.sql);
-  std::string plan;
-  for (const auto& row : tx.exec("EXPLAIN EXECUTE claim(10, 'a#1', 1000, 1)"))
-    plan += row[0].as<std::string>() + '\n';
-  if (plan.find("queue_claim") == std::string::npos
-      || plan.find("Seq Scan on queue") != std::string::npos)
-    FAIL(plan);
+SCENARIO("resuming a type wakes other nodes") {
+  auto ears = backend.factory->listen();
+  get<done>(pause_write{"TEST", true, "maintenance"});
+  CHECK(!ears->wait(std::chrono::milliseconds{0}));
+  get<done>(pause_write{"TEST", false, ""});
+  CHECK(ears->wait(std::chrono::seconds{30}));
 }
 
-SCENARIO("statistics stay small and right") {
-  for (int i = 0; i < 3; ++i)
-    add(new_job());
-  auto ended = start(1);
-  get<changed>(completion(ended));
+// -- money --------------------------------------------------------------------
+
+SCENARIO("nobody rewrites the ledger") {
+  get<granted>(grant_write{make_uuid(), "user", 5, ""});
   pqxx::connection db{backend.url};
-  pqxx::nontransaction{db}.exec(
-    "INSERT INTO reeve.finished_counts"
-    " SELECT 'OLD', 'FAILED', 1 FROM generate_series(1, 2000)");
-  for (int i = 0; i < 2; ++i) {
-    std::set<std::string> seen;
-    for (const auto& x : store->stats().counts)
-      seen.insert(x.type + ' ' + std::string{to_string(x.status)} + ' '
-                  + std::to_string(x.count));
-    CHECK_EQ(seen,
-             (std::set<std::string>{"OLD FAILED 2000", "TEST COMPLETED 1",
-                                    "TEST PENDING 2"}));
+  for (const char* sql : {"UPDATE reeve.ledger SET amount = 6",
+                          "DELETE FROM reeve.ledger", "TRUNCATE reeve.ledger"})
+    CHECK_THROWS_AS(pqxx::nontransaction{db}.exec(sql), pqxx::sql_error);
+  CHECK_EQ(backend.number("SELECT sum(amount)::bigint FROM ledger"), 5);
+}
+
+SCENARIO("a charge waits for one that is under way and then sees it") {
+  get<granted>(grant_write{make_uuid(), "user", 10, ""});
+  pqxx::connection db{backend.url};
+  pqxx::work tx{db};
+  tx.exec("INSERT INTO reeve.ledger (user_id, kind, amount, grant_id)"
+          " VALUES ('user', 'grant', -4, gen_random_uuid())");
+  tx.exec("UPDATE reeve.accounts SET balance = balance - 4");
+  auto x = new_job();
+  x.user_id = "user";
+  x.price = 10;
+  auto aside = apply_aside({{x}});
+  await_blocked();
+  tx.commit();
+  auto answer = aside.get();
+  REQUIRE(std::holds_alternative<refusal>(answer));
+  CHECK(std::get<refusal>(answer).code == refusal_code::insufficient_funds);
+  CHECK_EQ(backend.number("SELECT count(*) FROM job"), 0);
+}
+
+// -- upgrading ----------------------------------------------------------------
+
+SCENARIO("failures of an older version get their fingerprints") {
+  const auto name = backend.cluster.create_database();
+  const auto url = backend.cluster.url(name);
+  {
+    pqxx::connection db{url};
+    pqxx::work tx{db};
+    tx.exec("CREATE SCHEMA reeve; CREATE TABLE reeve.migrations ("
+            " version integer PRIMARY KEY, name text NOT NULL,"
+            " checksum text NOT NULL,"
+            " applied_at timestamptz NOT NULL DEFAULT now())");
+    for (const auto& file : postgres_migrations().first(5)) {
+      tx.exec(std::string{file.sql});
+      tx.exec(
+        "INSERT INTO reeve.migrations VALUES ($1, $2, $3)",
+        pqxx::params{file.version, std::string{file.name}, file.checksum()});
+    }
+    tx.exec("INSERT INTO reeve.job (id, job_type, target_id, run_at, outcome,"
+            " error_message, finished_at) SELECT gen_random_uuid(), 'OLD', 'x',"
+            " now(), (ARRAY['FAILED', 'COMPLETED'])[1 + i % 2],"
+            " 'HTTP 503 after ' || i || ' ms', now()"
+            " FROM generate_series(1, 2500) i");
+    tx.commit();
   }
-  CHECK_EQ(backend.number("SELECT count(*) FROM finished_counts"), 2);
-  pqxx::nontransaction{db}.exec("DELETE FROM reeve.job");
-  for (const auto& x : store->stats().counts)
-    CHECK_EQ(x.type, "OLD");
+  auto factory = make_postgres_factory(url);
+  CHECK_EQ(factory->migrate(),
+           static_cast<int>(postgres_migrations().size()) - 5);
+  auto groups = factory->connect()->error_groups({}, 10);
+  REQUIRE_EQ(groups.size(), 1u);
+  CHECK_EQ(groups[0].count, 1'250);
+  backend.cluster.drop_database(name);
 }
 
 // -- factories ----------------------------------------------------------------

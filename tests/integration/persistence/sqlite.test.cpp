@@ -4,6 +4,7 @@
 
 #include "sqlite_backend.hpp"
 
+#include "persistence/fingerprint.hpp"
 #include "persistence/migration.hpp"
 #include "persistence/uuid.hpp"
 
@@ -72,7 +73,8 @@ struct fixture : sqlite_backend {
 
   std::vector<job> claim(job_store& store, lease_owner owner,
                          std::chrono::milliseconds lease) {
-    return get<claimed>(store, claim_write{owner, 10, lease, 1}).jobs;
+    return get<claimed>(store, claim_write{owner, {{"TEST", 10}}, 10, lease, 1})
+      .jobs;
   }
 };
 
@@ -204,9 +206,11 @@ SCENARIO("a job is due, and a lease over, at the very microsecond") {
   x.run_at = now + 1'500us;
   get<enqueued>(store, x);
   const lease_owner owner{"a", 1}, other{"b", 1};
-  CHECK(get<claimed>(store, claim_write{owner}).next_due_in == 2ms);
+  CHECK(get<claimed>(store, claim_write{owner, {{"TEST", 1}}}).next_due_in
+        == 2ms);
   now += 1'499us;
-  CHECK(get<claimed>(store, claim_write{owner}).next_due_in == 1ms);
+  CHECK(get<claimed>(store, claim_write{owner, {{"TEST", 1}}}).next_due_in
+        == 1ms);
   now += 1us;
   CHECK_EQ(claim(store, owner, 30s).size(), 1u);
   now += 30s - 1us;
@@ -246,7 +250,7 @@ SCENARIO("claims, heartbeats and progress leave the wide row alone") {
   get<changed>(store, cancel_write{running[0].id});
 }
 
-SCENARIO("jobs that are due later do not slow a claim down") {
+SCENARIO("what is not claimed does not slow a claim down") {
   sqlite_store store{file};
   const auto steps = [&] {
     static int count = 0;
@@ -254,7 +258,7 @@ SCENARIO("jobs that are due later do not slow a claim down") {
     auto* db = store.connection().database().getHandle();
     auto counting = [](void*) { return ++count, 0; };
     sqlite3_progress_handler(db, 10, counting, nullptr);
-    get<claimed>(store, claim_write{{"a", 1}, 0});
+    get<claimed>(store, claim_write{{"a", 1}, {{"TEST", 9}, {"PAUSED", 9}}, 0});
     auto got = claim(store, {"a", 1}, 30s);
     sqlite3_progress_handler(db, 0, nullptr, nullptr);
     CHECK_EQ(got.size(), 1u);
@@ -263,18 +267,104 @@ SCENARIO("jobs that are due later do not slow a claim down") {
   auto urgent = new_job();
   urgent.priority = 5;
   get<enqueued>(store, urgent);
+  get<done>(store, pause_write{"PAUSED", true, "a reason"});
   const auto before = steps();
-  enqueue_batch_write later;
-  for (int i = 0; i < 2'000; ++i) {
+  enqueue_batch_write others;
+  for (int i = 0; i < 6'000; ++i) {
     auto x = new_job();
     x.priority = i % 2;
-    x.run_at = system_time() + 1h;
-    later.jobs.push_back(x);
+    // Due later, of a type that is not listed, or of one that is paused.
+    if (i % 3 == 0)
+      x.run_at = system_time() + 1h;
+    else
+      x.type = i % 3 == 1 ? "UNLISTED" : "PAUSED";
+    others.jobs.push_back(x);
   }
-  get<enqueued_batch>(store, later);
+  get<enqueued_batch>(store, others);
   urgent.id = make_uuid();
   get<enqueued>(store, urgent);
-  CHECK_LT(steps(), before + 50);
+  CHECK_LT(steps(), before + 100);
+}
+
+// -- what SQLite itself refuses -----------------------------------------------
+
+SCENARIO("the ledger is only added to, and no balance is negative") {
+  auto store = connect();
+  get<granted>(*store, grant_write{make_uuid(), "user", 5, ""});
+  SQLite::Database db{file, SQLite::OPEN_READWRITE, 5'000};
+  for (auto sql : {"UPDATE ledger SET amount = 6", "DELETE FROM ledger",
+                   "UPDATE accounts SET balance = -1",
+                   "UPDATE accounts SET balance = 'much'"})
+    CHECK_THROWS_AS(db.exec(sql), SQLite::Exception);
+  CHECK_EQ(store->find_account("user", 9).balance, 5);
+  CHECK_EQ(store->find_account("user", 9).entries.size(), 1u);
+}
+
+END_FIXTURE_SCOPE()
+
+// -- a file of an older version -----------------------------------------------
+
+namespace {
+
+// A database as it was before failures had fingerprints.
+struct old_fixture {
+  temporary_folder folder;
+  std::string file = (folder.path() / "old.db").string();
+
+  old_fixture() {
+    SQLite::Database db{file, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE};
+    db.exec("CREATE TABLE migrations (version INTEGER PRIMARY KEY,"
+            " name TEXT NOT NULL, checksum TEXT NOT NULL,"
+            " applied_at INTEGER NOT NULL)");
+    for (const auto& step : sqlite_migrations().first(3)) {
+      db.exec(std::string{step.sql});
+      SQLite::Statement row{db, "INSERT INTO migrations VALUES (?, ?, ?, 0)"};
+      row.bind(1, step.version);
+      row.bind(2, std::string{step.name});
+      row.bind(3, step.checksum());
+      row.exec();
+    }
+    add(db, "FAILED", "page 7 failed");
+    add(db, "CANCELLED", "page 8 failed");
+    add(db, "COMPLETED", {});
+  }
+
+  static void add(SQLite::Database& db, const std::string& outcome,
+                  const std::optional<std::string>& error) {
+    SQLite::Statement row{
+      db,
+      "INSERT INTO job (id, job_type, target_id, payload, run_at, outcome,"
+      " error_message, progress_percent, progress_message, created_at,"
+      " finished_at, updated_at)"
+      " VALUES (?, 'TEST', 'target', '{}', 1, ?, ?, 40, 'page 2', 1, 2, 2)"};
+    row.bind(1, make_uuid());
+    row.bind(2, outcome);
+    if (error)
+      row.bind(3, *error);
+    row.exec();
+  }
+};
+
+} // namespace
+
+BEGIN_FIXTURE_SCOPE(old_fixture)
+
+SCENARIO("an older file is brought up to date with what it has") {
+  auto factory = make_sqlite_factory(file);
+  CHECK_EQ(factory->migrate(),
+           static_cast<int>(sqlite_migrations().size()) - 3);
+  auto store = factory->connect();
+  auto groups = store->error_groups({}, 9);
+  REQUIRE_EQ(groups.size(), 1u);
+  CHECK_EQ(groups[0].pattern, "page <n> failed");
+  CHECK_EQ(groups[0].fingerprint, fingerprint_of("page 1 failed"));
+  for (const auto& x : store->list_jobs({})) {
+    CHECK_EQ(x.progress_message, "");
+    CHECK_EQ(x.progress_percent, x.status == job_status::completed ? 40 : 0);
+    CHECK(x.used == usage{});
+  }
+  auto answers = store->apply({{bulk_retry_write{{}, {}, {}, 9}}});
+  CHECK_EQ(std::get<bulk_retried>(answers[0]).jobs.size(), 1u);
 }
 
 END_FIXTURE_SCOPE()

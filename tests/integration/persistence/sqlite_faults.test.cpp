@@ -191,38 +191,54 @@ SCENARIO("a write that stops half-way is undone, wherever it stops") {
   x.new_scrap->id = x.target_id;
   x.new_scrap->content = "text";
   CHECK(add(x));
-  const auto claims = store.apply({{claim_write{{"a", 1}}}});
+  store.apply({{grant_write{make_uuid(), "user", 3, ""}}});
+  const auto claims = store.apply({{claim_write{{"a", 1}, {{"TEST", 1}}}}});
   settle_write wanted;
   wanted.claimed = std::get<claimed>(claims.front()).jobs.front();
   wanted.owner = {"a", 1};
-  wanted.card = knowledge_card{};
-  wanted.card->id = make_uuid();
-  wanted.card->scrap_id = x.target_id;
-  wanted.card->job_id = x.id;
+  knowledge_card card;
+  card.id = make_uuid();
+  card.scrap_id = x.target_id;
+  card.job_id = x.id;
+  wanted.effects.push_back(card);
+  step_write step;
+  step.seq = wanted.claimed.seq;
+  step.run = wanted.claimed.run;
+  step.step.name = "text";
+  step.step.input_hash = "hash";
+  step.step.used.images = 1;
   int outages = 0;
   for (bool ended = false; !ended;) {
-    const auto other = new_job();
+    auto paid = new_job();
+    paid.user_id = "user";
+    paid.price = 3;
     left = ++outages;
     sqlite3_progress_handler(db, 1, countdown, nullptr);
     try {
-      store.apply({{other}, {wanted}});
+      store.apply({{paid}, {step}, {wanted}});
       ended = true;
     } catch (const store_unavailable&) {
     }
     sqlite3_progress_handler(db, 0, nullptr, nullptr);
     REQUIRE_EQ(sqlite3_get_autocommit(db), 1);
-    const auto committed = store.find_job(other.id).has_value();
+    const auto committed = store.find_job(paid.id).has_value();
     REQUIRE_EQ(store.find_job(x.id)->status == job_status::completed,
                committed);
-    REQUIRE_EQ(store.find_card(wanted.card->id).has_value(), committed);
+    REQUIRE_EQ(store.find_card(card.id).has_value(), committed);
+    REQUIRE_EQ(store.find_account("user", 9).balance, committed ? 0 : 3);
+    REQUIRE_EQ(store.steps_of(x.id).size(), committed ? 1u : 0u);
     if (committed) {
       ended = true;
-      auto answers = store.apply({{other, true}, {wanted, true}});
+      auto answers = store.apply({{paid, true}, {step, true}, {wanted, true}});
       CHECK(std::get<enqueued>(answers[0]).kind == enqueue_kind::created);
+      CHECK(std::get<enqueued>(answers[0]).balance == 0);
       CHECK(std::holds_alternative<changed>(answers[1]));
+      CHECK(std::holds_alternative<changed>(answers[2]));
     }
   }
   CHECK_GT(outages, 100);
+  CHECK_EQ(store.find_job(x.id)->used.images, 1u);
+  CHECK_EQ(store.find_account("user", 9).entries.size(), 2u);
   CHECK_EQ(number("SELECT count(*) FROM job"), 2);
   CHECK_EQ(number("SELECT count(*) FROM knowledge_cards"), 1);
 }
@@ -239,7 +255,8 @@ SCENARIO("kill -9 loses nothing that was acknowledged") {
         enqueue_batch_write batch;
         for (int i = 0; i < 5; ++i)
           batch.jobs.push_back(new_job());
-        auto answers = mine.apply({{batch}, {claim_write{{"a", round}, 3}}});
+        auto answers =
+          mine.apply({{batch}, {claim_write{{"a", round}, {{"TEST", 3}}, 3}}});
         for (const auto& x : batch.jobs)
           if (::write(ends[1], x.id.data(), 36) != 36)
             _exit(1);

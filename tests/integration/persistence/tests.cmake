@@ -12,7 +12,9 @@ find_program(REEVE_INITDB initdb
 if(REEVE_INITDB)
   reeve_test(persistence-postgres-tests reeve_persistence
     integration/persistence/conformance_postgres.test.cpp
+    integration/persistence/conformance_postgres_domain.test.cpp
     integration/persistence/postgres.test.cpp
+    integration/persistence/postgres_plans.test.cpp
     support/postgres_cluster.cpp
     support/main.cpp)
   target_include_directories(persistence-postgres-tests

@@ -9,9 +9,7 @@
 #include <caf/test/bdd_dsl.hpp>
 
 #include <functional>
-#include <future>
 #include <stdexcept>
-#include <thread>
 
 using namespace reeve;
 using namespace std::chrono_literals;
@@ -71,8 +69,8 @@ struct fixture : test::actor_fixture {
 
   // Attached: the test scheduler runs it, and blocks while it works.
   outcome run(lambda_processor::function f, job what = test::make_claimed(1)) {
-    auto uut =
-      adopt(sys.spawn<executor_impl>(slot, reader_actor{}, registry_with(f)));
+    auto uut = adopt(
+      sys.spawn<executor_impl>(slot, run_services_actor{}, registry_with(f)));
     auto before = heard->reports.size();
     caf::anon_send(uut, run_atom_v, assignment{what, control, 1min});
     settle();
@@ -119,11 +117,19 @@ SCENARIO("something that is no exception is a failure too") {
   CHECK(!result.message.empty());
 }
 
-SCENARIO("a run that was told to stop is cancelled") {
+SCENARIO("a run may be ended from anywhere inside its processor") {
+  auto result = run([](job_context&) -> outcome {
+    throw run_ended{outcome::throttled("429", 7s)};
+  });
+  CHECK(result.kind == run_outcome::throttled);
+  CHECK_EQ(result.message, "429");
+  CHECK(result.delay == 7s);
+}
+
+SCENARIO("a run that was told to stop ends where it waits") {
   control->stop.request_stop();
-  auto result = run([](job_context& context) -> outcome {
-    if (context.stop().stop_requested())
-      throw run_stopped{};
+  auto result = run([](job_context& context) {
+    context.find_scrap("scrap-1");
     return outcome::completed({});
   });
   CHECK(result.kind == run_outcome::cancelled);
@@ -145,12 +151,13 @@ SCENARIO("a type that this node does not know fails for good") {
 }
 
 SCENARIO("one executor runs many jobs, whatever the last one did") {
-  auto uut = adopt(sys.spawn<executor_impl>(
-    slot, reader_actor{}, registry_with([](job_context& context) -> outcome {
-      if (context.current().seq % 2 == 1)
-        throw std::runtime_error("odd");
-      return outcome::completed({});
-    })));
+  auto uut = adopt(
+    sys.spawn<executor_impl>(slot, run_services_actor{},
+                             registry_with([](job_context& context) -> outcome {
+                               if (context.current().seq % 2 == 1)
+                                 throw std::runtime_error("odd");
+                               return outcome::completed({});
+                             })));
   for (auto seq : {1, 2, 3, 4})
     caf::anon_send(uut, run_atom_v,
                    assignment{test::make_claimed(seq), control, 1min});
@@ -176,107 +183,6 @@ SCENARIO("progress is kept between 0 and 100") {
   CHECK_EQ(heard->progress[2].percent, 100);
   CHECK_EQ(heard->progress[2].seq, 1);
   CHECK_EQ(heard->progress[2].run, 1);
-}
-
-END_FIXTURE_SCOPE()
-
-// -- with real threads --------------------------------------------------------
-
-// `find_scrap` blocks its thread until the reader has answered, which the
-// deterministic scheduler cannot do: it has but one thread.
-
-namespace {
-
-using scrap_answer = caf::expected<scrap>;
-
-struct threads {
-  caf::actor_system_config config;
-  caf::actor_system sys{config};
-  run_control_ptr control = std::make_shared<run_control>();
-  std::promise<outcome> promise;
-
-  // Answers reads of scraps one after the other; the last answer stays.
-  reader_actor make_reader(std::vector<scrap_answer> answers,
-                           std::function<void(size_t)> on_ask = {}) {
-    auto asked = std::make_shared<size_t>(0);
-    return sys.spawn([=]() -> reader_actor::behavior_type {
-      return {
-        [](find_atom, const std::string&) { return job{}; },
-        [](find_atom, const job_filter&) { return job_list{}; },
-        [](attempts_atom, const std::string&) { return attempt_list{}; },
-        [=](scrap_atom, const std::string&) -> caf::result<scrap> {
-          auto index = std::min((*asked)++, answers.size() - 1);
-          if (on_ask)
-            on_ask(index);
-          return answers[index];
-        },
-        [](card_atom, const std::string&) { return knowledge_card{}; },
-        [](cards_atom, const std::string&) { return card_list{}; },
-        [](stats_atom) { return store_stats{}; },
-        [](key_atom, const std::string&) { return api_key{}; },
-        [](ready_atom) {},
-      };
-    });
-  }
-
-  outcome run(const reader_actor& reader) {
-    auto slot = sys.spawn([this]() -> reeve::job_actor::behavior_type {
-      return {
-        [](status_atom) { return actor_report{}; },
-        [](run_atom, const assignment&) {},
-        [](interrupt_atom, int64_t, int64_t) {},
-        [this](run_report& x) { promise.set_value(std::move(x.result)); },
-        [](const run_progress&) {},
-        [](timeout_atom, uint64_t) {},
-        [](flush_atom, uint64_t) {},
-      };
-    });
-    auto look_up = [](job_context& context) {
-      auto found = context.find_scrap("scrap-1");
-      return outcome::completed(found ? nlohmann::json(found->content)
-                                      : nlohmann::json());
-    };
-    auto uut = sys.spawn<executor_impl, caf::detached>(slot, reader,
-                                                       registry_with(look_up));
-    caf::anon_send(uut, run_atom_v,
-                   assignment{test::make_claimed(1), control, 1min});
-    auto ended = promise.get_future();
-    CAF_REQUIRE(ended.wait_for(1min) == std::future_status::ready);
-    caf::anon_send_exit(uut, caf::exit_reason::user_shutdown);
-    return ended.get();
-  }
-};
-
-} // namespace
-
-BEGIN_FIXTURE_SCOPE(threads)
-
-SCENARIO("find_scrap returns the target") {
-  auto result = run(make_reader({test::make_scrap("scrap-1")}));
-  CHECK(result.kind == run_outcome::completed);
-  CHECK(result.result == "text");
-}
-
-SCENARIO("find_scrap returns nothing when the target is gone") {
-  auto result = run(make_reader({caf::make_error(ec::not_found)}));
-  CHECK(result.kind == run_outcome::completed);
-  CHECK(result.result.is_null());
-}
-
-SCENARIO("find_scrap waits while the database is away") {
-  auto away = caf::make_error(ec::store_unavailable);
-  auto result = run(make_reader({away, away, test::make_scrap("scrap-1")}));
-  CHECK(result.result == "text");
-}
-
-SCENARIO("find_scrap gives up when the run is told to stop") {
-  auto stop_at_second = [this](size_t index) {
-    if (index == 1)
-      control->stop.request_stop();
-  };
-  auto away = caf::make_error(ec::store_unavailable);
-  auto result = run(make_reader({away, away}, stop_at_second));
-  CHECK(result.kind == run_outcome::cancelled);
 }
 
 END_FIXTURE_SCOPE()

@@ -120,15 +120,17 @@ SCENARIO("a run goes to the executor and its end to the owner") {
   CHECK(status().job_id == "job-1");
   CHECK(heard->reports.empty());
   auto result = outcome::completed({{"n", 1}});
-  result.card = test::make_card("card-1");
+  result.effects.push_back(test::make_card("card-1"));
   end(1, result);
   REQUIRE_EQ(heard->reports.size(), 1u);
   CHECK_EQ(heard->reports[0].seq, 1);
   CHECK_EQ(heard->reports[0].run, 1);
   CHECK(last_outcome().kind == run_outcome::completed);
   CHECK(last_outcome().result == nlohmann::json({{"n", 1}}));
-  REQUIRE(last_outcome().card.has_value());
-  CHECK_EQ(last_outcome().card->id, "card-1");
+  REQUIRE_EQ(last_outcome().effects.size(), 1u);
+  const auto* card = std::get_if<knowledge_card>(&last_outcome().effects[0]);
+  REQUIRE_NE(card, nullptr);
+  CHECK_EQ(card->id, "card-1");
   CHECK_EQ(status().state, "idle");
   CHECK(!status().job_id);
 }

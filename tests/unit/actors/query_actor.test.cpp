@@ -89,6 +89,40 @@ SCENARIO("what is missing is not found") {
   }
 }
 
+SCENARIO("steps, summaries and books are found or missing") {
+  job_step step;
+  step.name = "text";
+  db->steps[1].push_back(step);
+  daily_summary day;
+  day.id = "summary-1";
+  day.date = "2026-03-01";
+  db->summaries.emplace(day.id, day);
+  auto steps = ask<step_list>(uut, steps_query{"job-1"});
+  auto no_steps = ask<step_list>(uut, steps_query{"job-2"});
+  auto no_job = ask<step_list>(uut, steps_query{"gone"});
+  auto by_id = ask<summary_view>(uut, summary_query{"summary-1", {}});
+  auto by_date = ask<summary_view>(uut, summary_query{"2026-03-01", {}});
+  auto other_user = ask<summary_view>(uut, summary_query{"2026-03-01", "bob"});
+  auto no_book = ask<content>(uut, content_query{"gone"});
+  auto no_image = ask<page_image>(uut, image_query{"gone", 1});
+  auto facts = ask<queue_facts>(uut, facts_query{"job-2"});
+  auto no_facts = ask<queue_facts>(uut, facts_query{"gone"});
+  auto account = ask<reeve::account>(uut, account_query{"ann"});
+  settle();
+  CHECK_EQ(steps->value->size(), 1u);
+  REQUIRE(no_steps->value.has_value());
+  CHECK(no_steps->value->empty());
+  CHECK_EQ(no_job->err, ec::not_found);
+  CHECK_EQ(by_id->value->what.id, "summary-1");
+  CHECK_EQ(by_date->value->what.id, "summary-1");
+  CHECK_EQ(other_user->err, ec::not_found);
+  CHECK_EQ(no_book->err, ec::not_found);
+  CHECK_EQ(no_image->err, ec::not_found);
+  CHECK_EQ(facts->value->job.id, "job-2");
+  CHECK_EQ(no_facts->err, ec::not_found);
+  CHECK_EQ(account->value->balance, 0);
+}
+
 SCENARIO("a connection that died while idle costs one reconnect, no error") {
   db->read_faults = 1;
   CHECK(find("job-1")->value.has_value());

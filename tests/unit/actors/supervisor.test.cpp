@@ -175,13 +175,14 @@ SCENARIO("a completed run is settled with its result and its card") {
   boot();
   enqueue_due({1});
   auto result = outcome::completed({{"n", 1}});
-  result.card = test::make_card("card-1");
+  result.effects.push_back(test::make_card("card-1"));
   report(1, result);
   const auto& write = only_settle();
   CHECK(write.decision == verdict::complete);
   CHECK(write.outcome == run_outcome::completed);
   CHECK(write.result == nlohmann::json({{"n", 1}}));
-  REQUIRE(write.card.has_value());
+  REQUIRE_EQ(write.effects.size(), 1u);
+  CHECK(std::holds_alternative<knowledge_card>(write.effects[0]));
   CHECK_EQ(write.claimed.id, "job-1");
   CHECK_EQ(write.claimed.run, 1);
   CHECK_EQ(write.owner.str(), "node#7");
@@ -277,7 +278,7 @@ SCENARIO("a result that the store cannot keep fails the job for good") {
   node->settle_errors = {
     caf::make_error(ec::invalid_argument, "U+0000 in a text")};
   auto result = outcome::completed({{"n", 1}});
-  result.card = knowledge_card{};
+  result.effects.push_back(knowledge_card{});
   report(1, result);
   REQUIRE_EQ(node->settles.size(), 2u);
   const auto& write = node->settles[1].first;
@@ -285,7 +286,7 @@ SCENARIO("a result that the store cannot keep fails the job for good") {
   CHECK(write.outcome == run_outcome::failed_permanently);
   CHECK(write.error.find("U+0000 in a text") != std::string::npos);
   CHECK(write.result.is_null());
-  CHECK(!write.card);
+  CHECK(write.effects.empty());
 }
 
 SCENARIO("a refusal that nothing can cure is dropped, not repeated") {

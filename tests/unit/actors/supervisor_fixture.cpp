@@ -1,5 +1,8 @@
-// tests/unit/actors/supervisor_fixture.cpp -- the mock children.
+// tests/unit/actors/supervisor_fixture.cpp -- a supervisor and its mock
+// children.
 #include "supervisor_fixture.hpp"
+
+#include "supervisor_mocks.hpp"
 
 #include <algorithm>
 
@@ -28,192 +31,12 @@ Handle enroll(Handle x, const mock_node_ptr& node, const std::string& name) {
   return x;
 }
 
-// Answers `status`, or keeps the asker waiting.
-template <class Self>
-auto status_of(Self* self, const mock_node_ptr& node, const std::string& name) {
-  auto open =
-    std::make_shared<std::vector<caf::typed_response_promise<actor_report>>>();
-  return [=](status_atom) -> caf::result<actor_report> {
-    auto promise = self->template make_response_promise<actor_report>();
-    if (node->silent.contains(name)) {
-      open->push_back(promise);
-    } else {
-      actor_report result;
-      result.state = "mocked";
-      result.messages = 7;
-      promise.deliver(std::move(result));
-    }
-    return promise;
-  };
-}
-
 void fail_when_absent(const mock_node_ptr& node, const std::string& name) {
   auto i = node->absent.find(name);
   if (i == node->absent.end() || i->second == 0)
     return;
   --i->second;
   throw store_unavailable("connection refused");
-}
-
-caf::error next_error(std::deque<caf::error>& errors) {
-  if (errors.empty())
-    return {};
-  auto result = std::move(errors.front());
-  errors.pop_front();
-  return result;
-}
-
-event_hub_actor::behavior_type mock_hub(event_hub_actor::pointer self,
-                                        mock_node_ptr node) {
-  return {
-    status_of(self, node, "event-hub"),
-    [node](const committed_changes& x) { node->published.push_back(x.jobs); },
-    [](watch_atom, const watch_filter&, const watcher_actor&) {
-      watch_started result;
-      result.newest = 99;
-      return result;
-    },
-  };
-}
-
-db_actor::behavior_type mock_db(db_actor::pointer self, mock_node_ptr node) {
-  return {
-    [node](const enqueue_write& x) {
-      ++node->enqueues;
-      enqueued result;
-      result.job.id = x.id;
-      return result;
-    },
-    [node](const enqueue_batch_write&) {
-      ++node->enqueues;
-      return enqueued_batch{};
-    },
-    [](const cancel_write&) { return changed{}; },
-    [](const retry_write&) { return changed{}; },
-    [](const delete_scrap_write&) { return done{}; },
-    [](const progress_write&) { return changed{}; },
-    status_of(self, node, "db"),
-    [self, node](const claim_write& x, bool repeated) -> caf::result<claimed> {
-      node->events.push_back("claim");
-      node->claims.emplace_back(x, repeated);
-      if (auto err = next_error(node->claim_errors))
-        return err;
-      if (node->hold_claims) {
-        auto promise = self->make_response_promise<claimed>();
-        node->held_claims.push_back(promise);
-        return promise;
-      }
-      claimed result;
-      result.next_due_in = node->next_due_in;
-      while (!node->queue.empty() && result.jobs.size() < x.limit) {
-        result.jobs.push_back(std::move(node->queue.front()));
-        node->queue.pop_front();
-      }
-      result.more = !node->queue.empty();
-      return result;
-    },
-    [self, node](const settle_write& x, bool repeated) -> caf::result<changed> {
-      node->events.push_back("settle");
-      node->settles.emplace_back(x, repeated);
-      if (auto err = next_error(node->settle_errors))
-        return err;
-      if (node->hold_settles) {
-        auto promise = self->make_response_promise<changed>();
-        node->held_settles.push_back(promise);
-        return promise;
-      }
-      return changed{x.claimed};
-    },
-    [node](const heartbeat_write&) {
-      ++node->renewals;
-      if (node->leases)
-        return renewed{*node->leases};
-      renewed result;
-      for (const auto& [name, x] : node->runs)
-        result.leases.push_back({x.job.seq, x.job.run, false});
-      return result;
-    },
-    [](const rescue_write&) { return rescued{}; },
-    [node](flush_atom) {
-      if (auto f = std::exchange(node->on_flush, {}))
-        f();
-    },
-    [](reconnect_atom) {},
-  };
-}
-
-query_actor::behavior_type mock_query(query_actor::pointer self,
-                                      mock_node_ptr node) {
-  return {
-    [](find_atom, const std::string& id) {
-      job result;
-      result.id = id;
-      return result;
-    },
-    [](find_atom, const job_filter&) { return job_list{}; },
-    [](attempts_atom, const std::string&) { return attempt_list{}; },
-    [](scrap_atom, const std::string&) { return scrap{}; },
-    [](card_atom, const std::string&) { return knowledge_card{}; },
-    [](cards_atom, const std::string&) { return card_list{}; },
-    [](stats_atom) { return store_stats{}; },
-    [](key_atom, const std::string&) { return api_key{}; },
-    [](ready_atom) {},
-    status_of(self, node, "query"),
-  };
-}
-
-recovery_actor::behavior_type mock_recovery(recovery_actor::pointer self,
-                                            mock_node_ptr node) {
-  return {
-    status_of(self, node, "recovery"),
-    [node](sweep_atom) -> caf::result<uint32_t> {
-      node->events.push_back("sweep");
-      if (auto err = next_error(node->sweep_errors))
-        return err;
-      return 0u;
-    },
-    [](caf::tick_atom) {},
-  };
-}
-
-scheduler_actor::behavior_type mock_scheduler(scheduler_actor::pointer self,
-                                              mock_node_ptr node) {
-  return {
-    status_of(self, node, "scheduler"),
-    [node](due_atom, int64_t delay) { node->due.push_back(delay); },
-    [](caf::tick_atom, int64_t) {},
-    [](wake_atom) {},
-  };
-}
-
-job_actor::behavior_type mock_job(job_actor::pointer self, mock_node_ptr node,
-                                  std::string name) {
-  return {
-    status_of(self, node, name),
-    [node, name](run_atom, const assignment& x) {
-      node->runs.emplace_back(name, x);
-    },
-    [node, name](interrupt_atom, int64_t seq, int64_t) {
-      node->interrupts.emplace_back(name, seq);
-    },
-    [](const run_report&) {},
-    [](const run_progress&) {},
-    [](timeout_atom, uint64_t) {},
-    [](flush_atom, uint64_t) {},
-  };
-}
-
-gateway_actor::behavior_type mock_gateway(gateway_actor::pointer self,
-                                          mock_node_ptr node) {
-  return {
-    status_of(self, node, "gateway"),
-    [node](caf::get_atom) -> caf::result<uint16_t> {
-      if (!node->port)
-        return node->port.error();
-      return *node->port;
-    },
-    [](drain_atom) {},
-  };
 }
 
 } // namespace
@@ -240,6 +63,7 @@ supervisor_fixture::supervisor_fixture() {
   options.shutdown_grace = 20s;
   options.seed = 42;
   options.retry.jitter = 0;
+  options.types = {{"CARD_ANALYSIS", {}}};
   options.type = [](const std::string&) {
     type_options result;
     result.timeout = 90s;
@@ -260,13 +84,23 @@ child_factories supervisor_fixture::factories() {
     fail_when_absent(node, "query");
     return enroll(adopt(sys.spawn(mock_query, node)), node, "query");
   };
+  if (with_recall)
+    result.recall = [this] {
+      return enroll(adopt(sys.spawn(mock_recall, node)), node, "recall");
+    };
+  for (const auto& lane : gates)
+    result.gates.push_back({lane, [this, lane](const lane_watcher_actor&) {
+                              return enroll(
+                                adopt(sys.spawn(mock_gate, node, lane)), node,
+                                "gate:" + lane);
+                            }});
   result.recovery = [this](const rescuer_actor&) {
     return enroll(adopt(sys.spawn(mock_recovery, node)), node, "recovery");
   };
   result.scheduler = [this](const wakeable_actor&) {
     return enroll(adopt(sys.spawn(mock_scheduler, node)), node, "scheduler");
   };
-  result.job = [this](const run_owner_actor&, const reader_actor&) {
+  result.job = [this](const run_owner_actor&, const run_services_actor&) {
     // The first slot without a living actor is the one that asks.
     auto index = 1;
     auto name_of = [](int i) { return "job-" + std::to_string(i); };
@@ -323,6 +157,15 @@ void supervisor_fixture::answer_settle(job now) {
     node->held_settles.pop_front();
   };
   caf::anon_send(caf::actor_cast<db_actor>(node->actors["db"]), flush_atom_v);
+  settle();
+}
+
+void supervisor_fixture::tell_lane(const std::string& lane, lane_state state) {
+  lane_report x;
+  x.name = lane;
+  x.state = state;
+  node->lanes[lane] = x;
+  caf::anon_send(uut, std::move(x));
   settle();
 }
 

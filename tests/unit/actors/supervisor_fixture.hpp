@@ -5,6 +5,7 @@
 #include "actors/supervisor.hpp"
 
 #include "support/actor_fixture.hpp"
+#include "support/mock_reader.hpp"
 
 #include <deque>
 #include <functional>
@@ -45,6 +46,10 @@ struct mock_node {
   /// Names of children that do not answer `status`.
   std::map<std::string, bool> silent;
   caf::expected<uint16_t> port{uint16_t{8080}};
+  mock_reads_ptr reads = std::make_shared<mock_reads>();
+  /// What gates say of themselves when they are asked.
+  std::map<std::string, lane_report> lanes;
+  std::deque<caf::error> pause_errors;
   /// What the db actor does when it is told to flush.
   std::function<void()> on_flush;
 
@@ -54,6 +59,11 @@ struct mock_node {
   std::vector<std::string> events;
   std::vector<std::pair<claim_write, bool>> claims;
   std::vector<std::pair<settle_write, bool>> settles;
+  std::vector<step_write> steps;
+  std::vector<pause_write> pauses;
+  /// Permits and lanes by the gates.
+  std::vector<uint64_t> returned;
+  std::vector<std::string> resumed;
   size_t renewals = 0;
   size_t enqueues = 0;
   std::vector<int64_t> due;
@@ -78,6 +88,8 @@ public:
   mock_node_ptr node = std::make_shared<mock_node>();
   supervisor_options options;
   bool with_gateway = true;
+  bool with_recall = false;
+  std::vector<std::string> gates;
   supervisor_actor uut;
 
   supervisor_fixture();
@@ -95,6 +107,9 @@ public:
 
   /// Answers the oldest settlement that is held.
   void answer_settle(job now);
+
+  /// What a gate says by itself.
+  void tell_lane(const std::string& lane, lane_state state);
 
   void report(int64_t seq, outcome result, int64_t run = 1);
 

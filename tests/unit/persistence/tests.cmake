@@ -1,4 +1,6 @@
 reeve_test(persistence-tests reeve_persistence
+  unit/persistence/embedding_index.test.cpp
+  unit/persistence/fingerprint.test.cpp
   unit/persistence/job.test.cpp
   unit/persistence/store_rules.test.cpp
   unit/persistence/text.test.cpp

@@ -17,7 +17,7 @@ using namespace std::literals;
 
 namespace {
 
-using answer = std::variant<analysis, provider_failure>;
+using answer = provider_answer<analysis>;
 using clock_type = std::chrono::steady_clock;
 
 struct fixture {
@@ -41,7 +41,7 @@ struct fixture {
 
   provider_failure fail(const std::string& text, std::stop_token stop = {}) {
     auto got = ask(text, std::move(stop));
-    auto* err = std::get_if<provider_failure>(&got);
+    auto* err = std::get_if<provider_failure>(&got.result);
     if (err == nullptr)
       CAF_FAIL("an analysis instead of a failure for " << text);
     return *err;
@@ -53,6 +53,10 @@ struct fixture {
     MESSAGE("mode: " << mode);
     auto err = fail("!fault " + mode + "\nThe secret words of a scrap.");
     CHECK_EQ(std::string{to_string(err.kind)}, std::string{to_string(kind)});
+    if (kind == run_outcome::throttled)
+      CHECK(err.lane == lane_effect::throttle);
+    if (kind == run_outcome::failed || kind == run_outcome::failed_permanently)
+      CHECK(err.lane == lane_effect::none);
     check_message(err.message, server().authority());
     if (err.message.find(part) == std::string::npos)
       CAF_FAIL("expected '" << std::string{part} << "' in: " << err.message);
@@ -82,6 +86,7 @@ CAF_TEST(a refused connection is an outage) {
   options.api_key = "secret";
   auto err = fail("A text.");
   CHECK(err.kind == run_outcome::provider_down);
+  CHECK(err.lane == lane_effect::outage);
   check_message(err.message, name);
 }
 
@@ -96,6 +101,7 @@ CAF_TEST(an unusable URL or key is for the operator to mend) {
   options.url = "ftp://127.0.0.1:1/secret";
   auto err = fail("A text.");
   CHECK(err.kind == run_outcome::provider_down);
+  CHECK(err.lane == lane_effect::pause);
   check_message(err.message, "127.0.0.1:1");
   options.url = server().url();
   options.api_key = "secret\r\nX-Forged: 1";
@@ -108,7 +114,8 @@ CAF_TEST(an unusable URL or key is for the operator to mend) {
 
 CAF_TEST(a broken connection is an outage) {
   for (auto mode : {"cut", "cut_head", "reset", "garbage"})
-    expect_fault(mode, run_outcome::provider_down, "cut off");
+    CHECK(expect_fault(mode, run_outcome::provider_down, "cut off").lane
+          == lane_effect::outage);
 }
 
 CAF_TEST(silence is an outage after the timeout) {
@@ -122,7 +129,7 @@ CAF_TEST(silence is an outage after the timeout) {
 
 CAF_TEST(a slow answer in time is an answer) {
   auto got = ask("!fault slow;interval=0.001\nA text.");
-  CHECK(std::holds_alternative<analysis>(got));
+  CHECK(got.ok());
 }
 
 CAF_TEST(a stop ends the wait) {
@@ -159,6 +166,7 @@ CAF_TEST(overload and server errors are outages) {
     auto err = expect_fault("http:" + std::to_string(status),
                             run_outcome::provider_down, http);
     CHECK(!err.delay);
+    CHECK(err.lane == lane_effect::outage);
   }
   auto err = expect_fault("http:503;retry-after=17", run_outcome::provider_down,
                           "HTTP 503");
@@ -182,7 +190,11 @@ CAF_TEST(refused credentials spend no attempt) {
     auto err = expect_fault("http:"s + status, run_outcome::provider_down,
                             "refused our credentials (HTTP "s + status);
     CHECK(!err.delay);
+    CHECK(err.lane == lane_effect::pause);
   }
+  auto err =
+    expect_fault("http:402", run_outcome::provider_down, "wants to be paid");
+  CHECK(err.lane == lane_effect::pause);
 }
 
 CAF_TEST(other client errors are permanent and explained) {
@@ -234,7 +246,7 @@ CAF_TEST(an answer has a size limit) {
   options.max_response_bytes = 100'000;
   expect_fault("huge;bytes=100001", run_outcome::failed, "too large");
   auto got = ask("!fault huge;bytes=99000\nA text.");
-  CHECK(std::holds_alternative<analysis>(got));
+  CHECK(got.ok());
 }
 
 CAF_TEST(a good answer is an analysis) {
@@ -245,26 +257,65 @@ CAF_TEST(a good answer is an analysis) {
   x.title = "\ucf54\ub974\ud06c";
   x.url = "https://example.org/";
   auto got = analysis_server{options}.analyze(x, {});
-  auto* result = std::get_if<analysis>(&got);
+  auto* result = std::get_if<analysis>(&got.result);
   REQUIRE(result != nullptr);
   CHECK_EQ(result->summary, "Cork is bark.");
   CHECK_EQ(result->tags, (std::vector<std::string>{"Cork", "is", "bark"}));
   CHECK_EQ(result->embedding.size(), 16u);
   CHECK_EQ(result->model, "fake-1");
+  CHECK_EQ(got.model, "fake-1");
+  CHECK_EQ(got.used, (usage{6, 2, 0}));
   auto call = server().calls().back();
   CHECK_EQ(call["authorization"].get<std::string>(), "Bearer k-123");
   CHECK_EQ(call["title"].get<std::string>(), *x.title);
 }
 
+CAF_TEST(the lane is the service) {
+  options.url = "http://user:secret@EXAMPLE.org/base";
+  CHECK_EQ(analysis_server{options}.lane().name(),
+           "analysis-server/EXAMPLE.org:80");
+}
+
+CAF_TEST(an embedding alone) {
+  auto text = "Cork is bark. It grows back.";
+  auto got = analysis_server{options}.embed(text, {});
+  auto* numbers = std::get_if<std::vector<float>>(&got.result);
+  REQUIRE(numbers != nullptr);
+  CHECK_EQ(got.model, "fake-1");
+  CHECK_EQ(got.used.input_tokens, 6u);
+  CHECK_EQ(server().calls().back()["path"].get<std::string>(), "/embed");
+  // Comparable with those of cards.
+  auto whole = ask(text);
+  CHECK_EQ(*numbers, std::get<analysis>(whole.result).embedding);
+}
+
+CAF_TEST(an embedding that does not come) {
+  auto kind_of = [this](std::string mode) {
+    auto got =
+      analysis_server{options}.embed("!fault " + mode + "\nA secret.", {});
+    auto* err = std::get_if<provider_failure>(&got.result);
+    if (err == nullptr)
+      CAF_FAIL("an embedding for " << mode);
+    check_message(err->message, server().authority());
+    return err->kind;
+  };
+  CHECK(kind_of("http:500") == run_outcome::provider_down);
+  CHECK(kind_of("cut") == run_outcome::provider_down);
+  CHECK(kind_of("http:429") == run_outcome::throttled);
+  CHECK(kind_of("http:422") == run_outcome::failed_permanently);
+  CHECK(kind_of("not_json") == run_outcome::failed);
+  CHECK(kind_of("wrong_shape") == run_outcome::failed);
+}
+
 CAF_TEST(no key means no header) {
-  CHECK(std::holds_alternative<analysis>(ask("A text.")));
+  CHECK(ask("A text.").ok());
   auto call = server().calls().back();
   CHECK(call["authorization"].is_null());
   CHECK(call["title"].is_null());
 }
 
 CAF_TEST(ill formed text is sent repaired) {
-  CHECK(std::holds_alternative<analysis>(ask("bad \xFF byte")));
+  CHECK(ask("bad \xFF byte").ok());
 }
 
 CAF_TEST_FIXTURE_SCOPE_END()

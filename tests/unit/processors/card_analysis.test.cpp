@@ -7,6 +7,7 @@
 #include "persistence/uuid.hpp"
 #include "processors/ai/analysis_check.hpp"
 #include "processors/ai/local_analysis.hpp"
+#include "tests/unit/processors/fake_context.hpp"
 
 #include <caf/test/bdd_dsl.hpp>
 
@@ -21,51 +22,28 @@ namespace {
 
 using answer = std::variant<analysis, provider_failure>;
 
-class fake_context final : public job_context {
-public:
-  fake_context() {
-    job_.id = "0190a0b0-0000-7000-8000-000000000001";
-    job_.type = "CARD_ANALYSIS";
-    job_.target_id = "scrap-1";
-    job_.user_id = "user-1";
-    scrap_ = scrap{"scrap-1", "A text.", "A title", {}, "user-1", {}};
-  }
-
-  const job& current() const override {
-    return job_;
-  }
-
-  void progress(int percent, std::string_view message) override {
-    reports.emplace_back(percent, message);
-  }
-
-  std::stop_token stop() const override {
-    return source.get_token();
-  }
-
-  std::optional<scrap> find_scrap(const std::string& id) override {
-    asked_for.push_back(id);
-    if (stops_while_looking)
-      throw run_stopped{};
-    return scrap_;
-  }
-
-  std::vector<std::pair<int, std::string>> reports;
-  std::vector<std::string> asked_for;
-  std::stop_source source;
-  bool stops_while_looking = false;
-  job job_;
-  std::optional<scrap> scrap_;
-};
-
 class fake_model final : public analysis_model {
 public:
-  answer analyze(const scrap& text, std::stop_token stop) override {
+  lane_key lane() const override {
+    return key;
+  }
+
+  provider_answer<analysis> analyze(const scrap& text,
+                                    std::stop_token stop) override {
     ++calls;
-    return says(text, stop);
+    provider_answer<analysis> result;
+    result.result = says(text, stop);
+    result.used.input_tokens = 12;
+    return result;
+  }
+
+  provider_answer<std::vector<float>> embed(const std::string&,
+                                            std::stop_token) override {
+    throw std::logic_error("a card has its embedding from its analysis");
   }
 
   std::function<answer(const scrap&, std::stop_token)> says;
+  lane_key key{"analysis-server", "default"};
   int calls = 0;
 };
 
@@ -74,7 +52,12 @@ analysis good() {
 }
 
 struct fixture {
-  fixture() : model(std::make_shared<fake_model>()), uut(model) {
+  fixture()
+    : context("CARD_ANALYSIS", "scrap-1"),
+      model(std::make_shared<fake_model>()),
+      uut(model) {
+    context.scraps["scrap-1"] =
+      scrap{"scrap-1", "A text.", "A title", {}, "user-1", {}};
     says(good());
   }
 
@@ -84,17 +67,28 @@ struct fixture {
 
   outcome run_with(answer x) {
     says(std::move(x));
-    return uut.run(context);
+    context.steps.clear();
+    return context.run(uut);
+  }
+
+  knowledge_card card_with(answer x) {
+    return card_of(run_with(std::move(x)));
+  }
+
+  static knowledge_card card_of(const outcome& got) {
+    REQUIRE(got.kind == run_outcome::completed);
+    REQUIRE_EQ(got.effects.size(), 1u);
+    return std::get<knowledge_card>(got.effects.front());
   }
 
   void refuses(analysis x, const std::string& message) {
     auto got = run_with(std::move(x));
     CHECK(got.kind == run_outcome::failed);
     CHECK_EQ(got.message, message);
-    CHECK(!got.card);
+    CHECK(got.effects.empty());
   }
 
-  fake_context context;
+  test::fake_context context;
   std::shared_ptr<fake_model> model;
   card_analysis uut;
 };
@@ -104,24 +98,24 @@ struct fixture {
 CAF_TEST_FIXTURE_SCOPE(card_analysis_tests, fixture)
 
 CAF_TEST(a vanished target fails for good with the agreed text) {
-  context.scrap_.reset();
-  auto got = uut.run(context);
+  context.scraps.clear();
+  auto got = context.run(uut);
   CHECK(got.kind == run_outcome::failed_permanently);
   CHECK_EQ(got.message, "Target data not found (Already deleted)");
-  CHECK(!got.card);
+  CHECK(got.effects.empty());
   CHECK_EQ(model->calls, 0);
-  CHECK_EQ(context.asked_for, std::vector<std::string>{"scrap-1"});
+  CHECK_EQ(context.look_ups, std::vector<std::string>{"scrap scrap-1"});
 }
 
 CAF_TEST(a stop while the scrap is looked up passes through) {
-  context.stops_while_looking = true;
-  CHECK_THROWS_AS(uut.run(context), run_stopped);
+  context.on_look_up = [this] { context.source.request_stop(); };
+  CHECK(context.run(uut).kind == run_outcome::cancelled);
   CHECK_EQ(model->calls, 0);
 }
 
 CAF_TEST(a stopped run asks no model) {
   context.source.request_stop();
-  CHECK(uut.run(context).kind == run_outcome::cancelled);
+  CHECK(context.run(uut).kind == run_outcome::cancelled);
   CHECK_EQ(model->calls, 0);
 }
 
@@ -131,10 +125,10 @@ CAF_TEST(the model gets the scrap and the stop token of the run) {
     seen = text;
     context.source.request_stop();
     if (stop.stop_requested())
-      return provider_failure{run_outcome::cancelled, "stopped", {}};
+      return provider_failure{run_outcome::cancelled, "stopped", {}, {}};
     return good();
   };
-  CHECK(uut.run(context).kind == run_outcome::cancelled);
+  CHECK(context.run(uut).kind == run_outcome::cancelled);
   CHECK_EQ(seen.content, "A text.");
   CHECK_EQ(seen.title.value_or(""), "A title");
 }
@@ -143,17 +137,17 @@ CAF_TEST(a provider failure keeps its kind and message and delay) {
   for (auto kind : {run_outcome::failed, run_outcome::failed_permanently,
                     run_outcome::throttled, run_outcome::provider_down}) {
     MESSAGE("kind: " << std::string{to_string(kind)});
-    auto got = run_with(provider_failure{kind, "the reason", 7s});
+    auto got = run_with(provider_failure{kind, "the reason", 7s, {}});
     CHECK(got.kind == kind);
     CHECK_EQ(got.message, "the reason");
-    CHECK(!got.card);
+    CHECK(got.effects.empty());
     auto delays =
       kind == run_outcome::throttled || kind == run_outcome::provider_down;
     CHECK_EQ(got.delay.has_value(), delays);
     if (delays)
       CHECK(got.delay == 7s);
   }
-  auto got = run_with(provider_failure{run_outcome::cancelled, "x", {}});
+  auto got = run_with(provider_failure{run_outcome::cancelled, "x", {}, {}});
   CHECK(got.kind == run_outcome::cancelled);
 }
 
@@ -161,24 +155,23 @@ CAF_TEST(a provider cannot complete or lose a run by its failure) {
   for (auto kind :
        {run_outcome::completed, run_outcome::lost, run_outcome::snoozed,
         run_outcome::interrupted, run_outcome::timed_out})
-    CHECK(run_with(provider_failure{kind, "x", {}}).kind
+    CHECK(run_with(provider_failure{kind, "x", {}, {}}).kind
           == run_outcome::failed);
 }
 
 CAF_TEST(a good analysis becomes result and card) {
-  auto got = uut.run(context);
-  REQUIRE(got.kind == run_outcome::completed);
-  REQUIRE(got.card.has_value());
-  CHECK(is_uuid(got.card->id));
-  CHECK_EQ(got.card->scrap_id, "scrap-1");
-  CHECK_EQ(got.card->job_id, context.job_.id);
-  CHECK_EQ(got.card->user_id.value_or(""), "user-1");
-  CHECK_EQ(got.card->summary, "A summary.");
-  CHECK_EQ(got.card->tags, (std::vector<std::string>{"one", "two"}));
-  CHECK_EQ(got.card->embedding, (std::vector<float>{0.6f, 0.8f}));
-  CHECK_EQ(got.card->model, "model-1");
+  auto got = context.run(uut);
+  auto card = card_of(got);
+  CHECK(is_uuid(card.id));
+  CHECK_EQ(card.scrap_id, "scrap-1");
+  CHECK_EQ(card.job_id, context.job_.id);
+  CHECK_EQ(card.user_id.value_or(""), "user-1");
+  CHECK_EQ(card.summary, "A summary.");
+  CHECK_EQ(card.tags, (std::vector<std::string>{"one", "two"}));
+  CHECK_EQ(card.embedding, (std::vector<float>{0.6f, 0.8f}));
+  CHECK_EQ(card.model, "model-1");
   CHECK(got.result
-        == nlohmann::json({{"card_id", got.card->id},
+        == nlohmann::json({{"card_id", card.id},
                            {"scrap_id", "scrap-1"},
                            {"model", "model-1"},
                            {"tags", {"one", "two"}}}));
@@ -190,15 +183,17 @@ CAF_TEST(a good analysis becomes result and card) {
 }
 
 CAF_TEST(each run makes a card of its own) {
-  CHECK_NE(uut.run(context).card->id, uut.run(context).card->id);
+  auto first = card_of(context.run(uut)).id;
+  CHECK_NE(first, card_of(context.run(uut)).id);
 }
 
 CAF_TEST(tags are cleaned) {
   auto x = good();
   x.tags = {"  two  words ", "", " \t", "one", "\none\n", "bad\xFF", "a\0b"s};
   auto got = run_with(x);
-  REQUIRE(got.card.has_value());
-  CHECK_EQ(got.card->tags,
+  REQUIRE(got.kind == run_outcome::completed);
+  auto card = card_of(got);
+  CHECK_EQ(card.tags,
            (std::vector<std::string>{"two words", "one", "bad\uFFFD",
                                      "a\uFFFD"
                                      "b"}));
@@ -206,9 +201,10 @@ CAF_TEST(tags are cleaned) {
   for (int i = 0; i < 50; ++i)
     x.tags.push_back("tag " + std::to_string(i / 2));
   got = run_with(x);
-  REQUIRE(got.card.has_value());
-  CHECK_EQ(got.card->tags.size(), 20u);
-  CHECK_EQ(got.card->tags.back(), "tag 19");
+  REQUIRE(got.kind == run_outcome::completed);
+  card = card_of(got);
+  CHECK_EQ(card.tags.size(), 20u);
+  CHECK_EQ(card.tags.back(), "tag 19");
   x.tags.clear();
   CHECK(run_with(x).kind == run_outcome::completed);
   x.tags = {std::string(101, 'x')};
@@ -229,8 +225,9 @@ CAF_TEST(a summary must have something to read and an end) {
   refuses(x, "The analysis has a summary of more than 10000 characters");
   x.summary = "\n Two\nlines with a \0 in them. "s;
   auto got = run_with(x);
-  REQUIRE(got.card.has_value());
-  CHECK_EQ(got.card->summary, "Two\nlines with a \uFFFD in them.");
+  REQUIRE(got.kind == run_outcome::completed);
+  auto card = card_of(got);
+  CHECK_EQ(card.summary, "Two\nlines with a \uFFFD in them.");
 }
 
 CAF_TEST(an embedding must be a point in space) {
@@ -260,16 +257,65 @@ CAF_TEST(a card says which model made it) {
   x.model = std::string(201, 'm');
   refuses(x, "The analysis has a model's name of more than 200 characters");
   x.model = "two\nlines";
-  CHECK_EQ(run_with(x).card->model, "two lines");
+  CHECK_EQ(card_with(x).model, "two lines");
 }
 
 CAF_TEST(the local model makes acceptable cards) {
   card_analysis local{std::make_shared<local_analysis>()};
-  auto got = local.run(context);
+  auto got = context.run(local);
   REQUIRE(got.kind == run_outcome::completed);
-  CHECK_EQ(got.card->summary, "A text.");
-  context.scrap_->content = " \n ";
-  CHECK(local.run(context).kind == run_outcome::failed_permanently);
+  CHECK_EQ(card_of(got).summary, "A text.");
+  context.steps.clear();
+  context.scraps["scrap-1"].content = " \n ";
+  CHECK(context.run(local).kind == run_outcome::failed_permanently);
+}
+
+CAF_TEST(a node that dies after the analysis does not pay for it again) {
+  context.run_and_die_after(uut, 1);
+  says(provider_failure{run_outcome::failed, "no", {}, {}});
+  auto card = card_of(context.run(uut));
+  CHECK_EQ(card.summary, "A summary.");
+  CHECK_EQ(card.tags, (std::vector<std::string>{"one", "two"}));
+  CHECK_EQ(card.embedding, (std::vector<float>{0.6f, 0.8f}));
+  CHECK_EQ(card.model, "model-1");
+  CHECK_EQ(model->calls, 1);
+  REQUIRE_EQ(context.steps.size(), 1u);
+  CHECK_EQ(context.steps.front().step.name, "analysis");
+  CHECK_EQ(context.steps.front().step.provider, "analysis-server");
+  CHECK_EQ(context.steps.front().step.used.input_tokens, 12u);
+  CHECK_EQ(context.steps.front().step.run, 1);
+}
+
+CAF_TEST(the numbers of an embedding survive being kept) {
+  auto x = good();
+  x.embedding = {1.0f / 3, std::numeric_limits<float>::min(),
+                 std::numeric_limits<float>::max(), -0.0f};
+  says(x);
+  context.run_and_die_after(uut, 1);
+  context.steps.front().step.result =
+    nlohmann::json::parse(context.steps.front().step.result.dump());
+  CHECK_EQ(card_of(context.run(uut)).embedding, x.embedding);
+  CHECK_EQ(model->calls, 1);
+}
+
+CAF_TEST(an analysis of no use is kept nowhere) {
+  auto x = good();
+  x.summary.clear();
+  refuses(x, "The analysis has an empty summary");
+  CHECK(context.steps.empty());
+  // The lane hears of its cost all the same.
+  REQUIRE_EQ(context.calls.size(), 1u);
+  CHECK_EQ(context.calls.front().used.input_tokens, 12u);
+  CHECK_EQ(context.open_permits, 0);
+}
+
+CAF_TEST(the lane is the models) {
+  CHECK_EQ(uut.lanes(), std::vector<std::string>{"analysis-server/default"});
+  context.run(uut);
+  REQUIRE_EQ(context.acquired.size(), 1u);
+  CHECK_EQ(context.acquired.front().first, "analysis-server/default");
+  model->key = {"local", "x"};
+  CHECK(uut.lanes().empty());
 }
 
 CAF_TEST(there is no card analysis without a model) {

@@ -1,4 +1,4 @@
-// tests/unit/processors/fake_server.cpp -- the fake analysis server as a child
+// tests/unit/processors/fake_server.cpp -- the fake providers as a child
 // process.
 #include "tests/unit/processors/fake_server.hpp"
 
@@ -64,7 +64,7 @@ fake_server::fake_server() {
   posix_spawn_file_actions_adddup2(&actions, in.read, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out.write, STDOUT_FILENO);
   std::string python = REEVE_PYTHON3;
-  std::string script = REEVE_TESTS_DIR "/fakes/analysis_server.py";
+  std::string script = REEVE_TESTS_DIR "/fakes/providers.py";
   std::string option = "--until-eof";
   char* arguments[] = {python.data(), script.data(), option.data(), nullptr};
   auto err =
@@ -103,11 +103,29 @@ std::string fake_server::authority() const {
 }
 
 nlohmann::json fake_server::calls() const {
+  return ask("GET", "/_calls")["calls"];
+}
+
+nlohmann::json fake_server::provider_calls() const {
+  return ask("GET", "/_fake/calls")["calls"];
+}
+
+void fake_server::set_faults(const nlohmann::json& faults) const {
+  ask("PUT", "/_fake/faults", faults.dump());
+}
+
+nlohmann::json fake_server::ask(std::string method, std::string_view path,
+                                std::string body) const {
   net::client_request request;
-  request.method = "GET";
-  request.url = url_ + "/_calls";
+  request.method = std::move(method);
+  request.url = url_ + std::string{path};
+  request.body = std::move(body);
   auto got = net::send(request, {});
-  return nlohmann::json::parse(std::get<net::http_response>(got).body)["calls"];
+  auto* response = std::get_if<net::http_response>(&got);
+  if (response == nullptr || response->status != 200)
+    throw std::runtime_error(response == nullptr ? "the fake server is gone"
+                                                 : response->body);
+  return nlohmann::json::parse(response->body);
 }
 
 int refusing_port() {

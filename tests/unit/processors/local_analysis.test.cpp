@@ -30,9 +30,9 @@ scrap scrap_of(std::string content, std::optional<std::string> title = {}) {
 
 analysis analyzed(std::string content, std::optional<std::string> title = {}) {
   auto got = local_analysis{}.analyze(scrap_of(std::move(content), title), {});
-  if (auto* err = std::get_if<provider_failure>(&got))
+  if (auto* err = std::get_if<provider_failure>(&got.result))
     CAF_FAIL("no analysis: " << err->message);
-  auto result = std::get<analysis>(std::move(got));
+  auto result = std::get<analysis>(std::move(got.result));
   // Whatever the text: it makes a card.
   CHECK(std::holds_alternative<analysis>(accepted(result)));
   CHECK_EQ(result.model, "local-extractive-1");
@@ -225,7 +225,7 @@ CAF_TEST(nothing visible is nothing to analyse) {
   for (auto blank : {""s, " "s, "\n\t\r\n"s, "\u00a0\u3000"s, "\u200b\ufeff"s,
                      "\0\0"s, "\xFF\xFE"s, "\u3164"s}) {
     auto got = local_analysis{}.analyze(scrap_of(blank, "A title"), {});
-    auto* err = std::get_if<provider_failure>(&got);
+    auto* err = std::get_if<provider_failure>(&got.result);
     REQUIRE(err != nullptr);
     CHECK(err->kind == run_outcome::failed_permanently);
     CHECK_NE(err->message.find("nothing to analyse"), std::string::npos);
@@ -267,8 +267,22 @@ CAF_TEST(a fired stop ends the work) {
   auto start = clock_type::now();
   auto got = local_analysis{}.analyze(scrap_of(repeated("a. ", 1'000'000)),
                                       source.get_token());
-  auto* err = std::get_if<provider_failure>(&got);
+  auto* err = std::get_if<provider_failure>(&got.result);
   REQUIRE(err != nullptr);
   CHECK(err->kind == run_outcome::cancelled);
   CHECK_LT(clock_type::now() - start, 5s);
+}
+
+CAF_TEST(an embedding alone is that of the analysis) {
+  auto content = test::read_file("data/article-en.txt");
+  auto got = local_analysis{}.embed(content, {});
+  REQUIRE(got.ok());
+  CHECK_EQ(std::get<std::vector<float>>(got.result),
+           analyzed(content).embedding);
+  CHECK_EQ(got.used, usage{});
+  CHECK(local_analysis{}.lane().name().empty());
+  got = local_analysis{}.embed(" \n", {});
+  auto* err = std::get_if<provider_failure>(&got.result);
+  REQUIRE(err != nullptr);
+  CHECK(err->kind == run_outcome::failed_permanently);
 }

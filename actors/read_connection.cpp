@@ -1,0 +1,53 @@
+// actors/read_connection.cpp -- reconnects of the actors that read.
+#include "actors/read_connection.hpp"
+
+#include "config/log.hpp"
+
+namespace reeve {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A dead server is asked this often, whoever waits.
+constexpr auto retry_interval = 250ms;
+
+} // namespace
+
+read_connection::read_connection(std::unique_ptr<job_store> store)
+  : store_(std::move(store)) {
+  // nop
+}
+
+void read_connection::describe(actor_report& x) const {
+  x.state = away_ ? "away" : "idle";
+  x.messages = reads_;
+  x.last_error = last_error_;
+}
+
+void read_connection::lose(const char* why) {
+  away_ = true;
+  last_error_ = why;
+  next_try_ = {};
+}
+
+bool read_connection::reconnect_if_away(time_point now) {
+  if (!away_)
+    return true;
+  if (now < next_try_)
+    return false;
+  try {
+    store_->reconnect();
+    store_->ping();
+  } catch (const store_unavailable& err) {
+    if (last_error_ != err.what())
+      log::warn("query.connection-lost", {{"error", err.what()}});
+    last_error_ = err.what();
+    next_try_ = now + retry_interval;
+    return false;
+  }
+  away_ = false;
+  return true;
+}
+
+} // namespace reeve

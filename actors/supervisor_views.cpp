@@ -1,0 +1,215 @@
+// actors/supervisor_views.cpp -- what operators see: types, lanes, why a job
+// waits, and the tree of actors.
+#include "actors/supervisor.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace reeve {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// An actor that is silent for longer is shown as unresponsive.
+constexpr auto status_timeout = 250ms;
+constexpr auto read_timeout = 10s;
+
+} // namespace
+
+// -- lanes and types ----------------------------------------------------------
+
+void supervisor_state::with_lanes(std::function<void(lane_reports)> f) {
+  struct fan_in {
+    lane_reports reports;
+    size_t open = 1;
+    std::function<void(lane_reports)> deliver;
+  };
+  auto gathered = std::make_shared<fan_in>();
+  gathered->deliver = std::move(f);
+  for (const auto& x : gates_)
+    gathered->reports.push_back(x.last);
+  auto finish_one = [gathered] {
+    if (--gathered->open == 0)
+      gathered->deliver(std::move(gathered->reports));
+  };
+  for (size_t i = 0; i < gates_.size(); ++i) {
+    if (!gates_[i].handle)
+      continue;
+    ++gathered->open;
+    self_->request(gates_[i].handle, status_timeout, lanes_query{})
+      .then(
+        [gathered, i, finish_one](lane_report& x) {
+          gathered->reports[i] = std::move(x);
+          finish_one();
+        },
+        [finish_one](const caf::error&) { finish_one(); });
+  }
+  finish_one();
+}
+
+caf::result<lane_reports> supervisor_state::lanes() {
+  auto promise = self_->make_response_promise<lane_reports>();
+  with_lanes(
+    [promise](lane_reports x) mutable { promise.deliver(std::move(x)); });
+  return promise;
+}
+
+caf::result<type_reports> supervisor_state::types() {
+  if (!query_)
+    return caf::make_error(ec::store_unavailable, "the actor is restarting");
+  auto promise = self_->make_response_promise<type_reports>();
+  auto deliver = [this, promise](type_states& pauses) {
+    with_lanes([=, this, pauses = std::move(pauses)](lane_reports x) mutable {
+      type_reports result;
+      for (const auto& [type, lanes] : options_.types)
+        result.push_back(describe_type(type, pauses, x));
+      promise.deliver(std::move(result));
+    });
+  };
+  self_->request(query_, read_timeout, pauses_query{})
+    .then(std::move(deliver), [promise](caf::error& err) mutable {
+      promise.deliver(std::move(err));
+    });
+  return promise;
+}
+
+type_report supervisor_state::describe_type(const std::string& type,
+                                            const type_states& pauses,
+                                            const lane_reports& lanes) const {
+  auto options = options_.type(type);
+  type_report result;
+  result.type = type;
+  result.running = static_cast<uint32_t>(running_of(type));
+  result.concurrency = options.concurrency;
+  result.timeout =
+    std::chrono::duration_cast<std::chrono::milliseconds>(options.timeout);
+  result.max_attempts = options.max_attempts;
+  for (const auto& x : pauses)
+    if (x.type == type && x.paused) {
+      result.paused = true;
+      result.reason = x.reason;
+      result.paused_since = x.since;
+    }
+  const auto& needed = options_.types.at(type);
+  for (const auto& x : lanes)
+    if (std::find(needed.begin(), needed.end(), x.name) != needed.end())
+      result.lanes.push_back(x);
+  return result;
+}
+
+// -- why a job waits ----------------------------------------------------------
+
+caf::result<explanation> supervisor_state::explain(const explain_query& x) {
+  if (!query_)
+    return caf::make_error(ec::store_unavailable, "the actor is restarting");
+  auto promise = self_->make_response_promise<explanation>();
+  auto deliver = [this, promise](queue_facts& facts) {
+    with_lanes([=, this, facts = std::move(facts)](lane_reports x) mutable {
+      promise.deliver(reeve::explain(facts, view_for(facts.job, x)));
+    });
+  };
+  self_->request(query_, read_timeout, facts_query{x.job_id})
+    .then(std::move(deliver), [promise](caf::error& err) mutable {
+      promise.deliver(std::move(err));
+    });
+  return promise;
+}
+
+node_view supervisor_state::view_for(const job& what,
+                                     const lane_reports& lanes) const {
+  node_view result;
+  result.node = options_.owner.node;
+  result.is_draining = draining_;
+  result.free_slots = free_slots();
+  for (const auto& x : slots_)
+    if (x.run)
+      result.running.push_back({x.run->claimed.id, x.run->claimed.type});
+  auto i = options_.types.find(what.type);
+  result.has_processor = i != options_.types.end();
+  if (!result.has_processor)
+    return result;
+  result.concurrency = options_.type(what.type).concurrency;
+  for (const auto& x : lanes)
+    if (std::find(i->second.begin(), i->second.end(), x.name)
+        != i->second.end())
+      result.lanes.push_back(x);
+  return result;
+}
+
+// -- the tree -----------------------------------------------------------------
+
+caf::result<tree_report> supervisor_state::tree() {
+  struct fan_in {
+    tree_report report;
+    size_t open = 0;
+  };
+  auto promise = self_->make_response_promise<tree_report>();
+  auto gathered = std::make_shared<fan_in>();
+  auto& actors = gathered->report.actors;
+  actors.push_back(describe_self());
+  for (const auto& x : children_.all())
+    actors.push_back(describe(x));
+  auto finish_one = [gathered, promise]() mutable {
+    if (--gathered->open == 0)
+      promise.deliver(std::move(gathered->report));
+  };
+  gathered->open = 1;
+  size_t index = 0;
+  for (const auto& x : children_.all()) {
+    ++index;
+    if (!x.handle)
+      continue;
+    ++gathered->open;
+    self_
+      ->request(caf::actor_cast<inspectable_actor>(x.handle), status_timeout,
+                status_atom_v)
+      .then(
+        [gathered, index, finish_one](const actor_report& own) mutable {
+          auto& shown = gathered->report.actors[index];
+          shown.state = own.state;
+          shown.mailbox = own.mailbox;
+          shown.messages = own.messages;
+          shown.job_id = own.job_id;
+          if (!own.last_error.empty())
+            shown.last_error = own.last_error;
+          finish_one();
+        },
+        [gathered, index, finish_one](const caf::error&) mutable {
+          gathered->report.actors[index].state = "unresponsive";
+          finish_one();
+        });
+  }
+  finish_one();
+  return promise;
+}
+
+actor_report supervisor_state::describe(const child& x) const {
+  actor_report result;
+  result.name = x.name;
+  result.parent = "supervisor";
+  result.id = x.handle ? x.handle.id() : 0;
+  result.state = to_string(x.state);
+  result.restarts = x.restarts;
+  result.last_error = x.last_error;
+  if (x.handle)
+    result.uptime = std::chrono::duration_cast<std::chrono::milliseconds>(
+      self_->clock().now() - x.started_at);
+  return result;
+}
+
+actor_report supervisor_state::describe_self() const {
+  actor_report result;
+  result.name = "supervisor";
+  result.id = self_->id();
+  result.state = stopping_ || draining_ ? "draining"
+    : recovered_                        ? "running"
+                                        : "starting";
+  result.mailbox = self_->mailbox().size();
+  result.messages = decisions_;
+  result.uptime = std::chrono::duration_cast<std::chrono::milliseconds>(
+    self_->clock().now() - started_at_);
+  return result;
+}
+
+} // namespace reeve

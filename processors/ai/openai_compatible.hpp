@@ -1,0 +1,50 @@
+// processors/ai/openai_compatible.hpp -- texts by a chat completions API.
+#pragma once
+
+#include "processors/ai/remote.hpp"
+#include "processors/ai/text_model.hpp"
+
+namespace reeve {
+
+struct openai_compatible_options : remote_options {
+  openai_compatible_options() {
+    url = "http://127.0.0.1:11434";
+  }
+
+  /// The most a request may ask for.
+  uint32_t max_tokens = 32'768;
+};
+
+/// Streams `POST /v1/chat/completions`, as OpenAI and most servers of local
+/// models speak it. Without an API key no `Authorization` is sent; a server
+/// that does not stream is understood, too. Beyond what
+/// processors/ai/http_failure.hpp says:
+///
+/// | what happened | failure | lane |
+/// |---|---|---|
+/// | no such model; 429 with `insufficient_quota` | `provider_down` | pause |
+/// | the stream ends without a `finish_reason` | `provider_down` | outage |
+/// | an error within the stream | as its status would be, or an outage | |
+/// | the text was cut at `max_tokens`, or is empty | `failed` | none |
+/// | a refusal, `content_filter` | `failed_permanently` | none |
+///
+/// Messages name provider and model, and contain neither the key nor what was
+/// asked.
+class openai_compatible final : public text_model {
+public:
+  explicit openai_compatible(openai_compatible_options options);
+
+  lane_key lane() const override;
+
+  provider_answer<std::string> write(
+    const text_request& request,
+    const std::function<void(std::string_view piece)>& on_text,
+    std::stop_token stop) override;
+
+private:
+  openai_compatible_options options_;
+  /// For messages.
+  std::string name_;
+};
+
+} // namespace reeve

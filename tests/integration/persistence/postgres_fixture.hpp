@@ -1,0 +1,101 @@
+// tests/integration/persistence/postgres_fixture.hpp -- what the tests that
+// only PostgreSQL has share.
+#pragma once
+
+#include "persistence/postgres_writer.hpp"
+#include "persistence/uuid.hpp"
+
+#include <caf/test/bdd_dsl.hpp>
+
+#include <future>
+#include <thread>
+
+#include "postgres_backend.hpp"
+
+namespace reeve {
+
+struct postgres_fixture {
+  postgres_backend backend;
+  std::unique_ptr<job_store> store = backend.connect();
+  lease_owner me{"node-a", 1};
+  std::vector<claimable_type> types{{"TEST", 1'000}, {"SQL", 1'000}};
+
+  static enqueue_write new_job() {
+    enqueue_write result;
+    result.id = make_uuid();
+    result.type = "TEST";
+    result.target_id = "target";
+    return result;
+  }
+
+  template <class Answer>
+  static Answer as(write_answer x) {
+    if (auto* no = std::get_if<refusal>(&x))
+      FAIL("refused: " << no->message);
+    REQUIRE(std::holds_alternative<Answer>(x));
+    return std::get<Answer>(std::move(x));
+  }
+
+  template <class Answer>
+  Answer get(reeve::write what, bool repeated = false) {
+    return as<Answer>(store->apply({{std::move(what), repeated}}).at(0));
+  }
+
+  job add(enqueue_write x) {
+    return get<enqueued>(std::move(x)).job;
+  }
+
+  job start(int64_t token = 1) {
+    auto result =
+      get<claimed>(claim_write{me, types, 1, std::chrono::seconds{30}, token});
+    REQUIRE_EQ(result.jobs.size(), 1u);
+    return result.jobs.front();
+  }
+
+  settle_write completion(const job& x) {
+    settle_write result;
+    result.claimed = x;
+    result.owner = me;
+    result.result = {{"answer", 42}};
+    return result;
+  }
+
+  template <class F>
+  static std::string unavailable(F f) {
+    try {
+      f();
+    } catch (const store_unavailable& err) {
+      return err.what();
+    }
+    FAIL("expected store_unavailable");
+    return "";
+  }
+
+  // Waits until a session of the store waits for a lock.
+  void await_blocked() {
+    const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::seconds{30};
+    // One session: a new one for each look takes longer than locks may.
+    pqxx::connection db{backend.url};
+    pqxx::nontransaction look{db};
+    while (look
+             .exec("SELECT count(*) FROM pg_stat_activity"
+                   " WHERE datname = current_database()"
+                   " AND application_name = 'reeve'"
+                   " AND wait_event_type = 'Lock'")
+             .one_row()[0]
+             .as<int64_t>()
+           == 0) {
+      if (std::chrono::steady_clock::now() > deadline)
+        FAIL("nothing waits for a lock");
+      std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    }
+  }
+
+  std::future<write_answer> apply_aside(std::vector<write_entry> batch) {
+    return std::async(std::launch::async,
+                      [this, batch] { return store->apply(batch).back(); });
+  }
+};
+
+} // namespace reeve

@@ -1,0 +1,229 @@
+// tests/unit/actors/supervisor_mocks.cpp -- the mock children.
+#include "supervisor_mocks.hpp"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace reeve::test {
+
+namespace {
+
+// Answers `status`, or keeps the asker waiting.
+template <class Self>
+auto status_of(Self* self, const mock_node_ptr& node, const std::string& name) {
+  auto open =
+    std::make_shared<std::vector<caf::typed_response_promise<actor_report>>>();
+  return [=](status_atom) -> caf::result<actor_report> {
+    auto promise = self->template make_response_promise<actor_report>();
+    if (node->silent.contains(name)) {
+      open->push_back(promise);
+    } else {
+      actor_report result;
+      result.state = "mocked";
+      result.messages = 7;
+      promise.deliver(std::move(result));
+    }
+    return promise;
+  };
+}
+
+caf::error next_error(std::deque<caf::error>& errors) {
+  if (errors.empty())
+    return {};
+  auto result = std::move(errors.front());
+  errors.pop_front();
+  return result;
+}
+
+} // namespace
+
+event_hub_actor::behavior_type mock_hub(event_hub_actor::pointer self,
+                                        mock_node_ptr node) {
+  return {
+    status_of(self, node, "event-hub"),
+    [node](const committed_changes& x) { node->published.push_back(x.jobs); },
+    [](watch_atom, const watch_filter&, const watcher_actor&) {
+      watch_started result;
+      result.newest = 99;
+      return result;
+    },
+  };
+}
+
+db_actor::behavior_type mock_db(db_actor::pointer self, mock_node_ptr node) {
+  return {
+    [node](const enqueue_write& x) {
+      ++node->enqueues;
+      enqueued result;
+      result.job.id = x.id;
+      return result;
+    },
+    [node](const enqueue_batch_write&) {
+      ++node->enqueues;
+      return enqueued_batch{};
+    },
+    [](const cancel_write&) { return changed{}; },
+    [](const retry_write&) { return changed{}; },
+    [](const bulk_retry_write&) { return bulk_retried{}; },
+    [node](const pause_write& x) -> caf::result<done> {
+      if (auto err = next_error(node->pause_errors))
+        return err;
+      node->pauses.push_back(x);
+      return done{};
+    },
+    [](const summary_write&) { return stored_summary{}; },
+    [](const delete_scrap_write&) { return done{}; },
+    [](const progress_write&) { return changed{}; },
+    status_of(self, node, "db"),
+    [node](const step_write& x, bool) {
+      node->steps.push_back(x);
+      return changed{};
+    },
+    [self, node](const claim_write& x, bool repeated) -> caf::result<claimed> {
+      node->events.push_back("claim");
+      node->claims.emplace_back(x, repeated);
+      if (auto err = next_error(node->claim_errors))
+        return err;
+      if (node->hold_claims) {
+        auto promise = self->make_response_promise<claimed>();
+        node->held_claims.push_back(promise);
+        return promise;
+      }
+      claimed result;
+      result.next_due_in = node->next_due_in;
+      while (!node->queue.empty() && result.jobs.size() < x.limit) {
+        result.jobs.push_back(std::move(node->queue.front()));
+        node->queue.pop_front();
+      }
+      result.more = !node->queue.empty();
+      return result;
+    },
+    [self, node](const settle_write& x, bool repeated) -> caf::result<changed> {
+      node->events.push_back("settle");
+      node->settles.emplace_back(x, repeated);
+      if (auto err = next_error(node->settle_errors))
+        return err;
+      if (node->hold_settles) {
+        auto promise = self->make_response_promise<changed>();
+        node->held_settles.push_back(promise);
+        return promise;
+      }
+      return changed{x.claimed};
+    },
+    [node](const heartbeat_write&) {
+      ++node->renewals;
+      if (node->leases)
+        return renewed{*node->leases};
+      renewed result;
+      for (const auto& [name, x] : node->runs)
+        result.leases.push_back({x.job.seq, x.job.run, false});
+      return result;
+    },
+    [](const rescue_write&) { return rescued{}; },
+    [node](flush_atom) {
+      if (auto f = std::exchange(node->on_flush, {}))
+        f();
+    },
+    [](reconnect_atom) {},
+  };
+}
+
+query_actor::behavior_type mock_query(query_actor::pointer self,
+                                      mock_node_ptr node) {
+  return reader_behavior<query_actor::behavior_type>(
+    node->reads, status_of(self, node, "query"));
+}
+
+recall_actor::behavior_type mock_recall(recall_actor::pointer self,
+                                        mock_node_ptr node) {
+  return {
+    [](const recall_query& x) {
+      card_hits result(1);
+      result[0].card.summary = x.text;
+      return result;
+    },
+    [](const card_search&) { return card_hits(2); },
+    status_of(self, node, "recall"),
+  };
+}
+
+provider_gate_actor::behavior_type mock_gate(provider_gate_actor::pointer self,
+                                             mock_node_ptr node,
+                                             std::string lane) {
+  return {
+    status_of(self, node, "gate:" + lane),
+    [](const permit_request& x) {
+      permit_answer result;
+      result.permit = x.tokens;
+      return result;
+    },
+    [node](const permit_return& x) { node->returned.push_back(x.permit); },
+    [node](const resume_lane& x) {
+      node->resumed.push_back(x.name);
+      return done{};
+    },
+    [lane, node](const lanes_query&) {
+      auto result = node->lanes[lane];
+      result.name = lane;
+      return result;
+    },
+    [](caf::tick_atom) {},
+  };
+}
+
+recovery_actor::behavior_type mock_recovery(recovery_actor::pointer self,
+                                            mock_node_ptr node) {
+  return {
+    status_of(self, node, "recovery"),
+    [node](sweep_atom) -> caf::result<uint32_t> {
+      node->events.push_back("sweep");
+      if (auto err = next_error(node->sweep_errors))
+        return err;
+      return 0u;
+    },
+    [](caf::tick_atom) {},
+  };
+}
+
+scheduler_actor::behavior_type mock_scheduler(scheduler_actor::pointer self,
+                                              mock_node_ptr node) {
+  return {
+    status_of(self, node, "scheduler"),
+    [node](due_atom, int64_t delay) { node->due.push_back(delay); },
+    [](caf::tick_atom, int64_t) {},
+    [](wake_atom) {},
+  };
+}
+
+job_actor::behavior_type mock_job(job_actor::pointer self, mock_node_ptr node,
+                                  std::string name) {
+  return {
+    status_of(self, node, name),
+    [node, name](run_atom, const assignment& x) {
+      node->runs.emplace_back(name, x);
+    },
+    [node, name](interrupt_atom, int64_t seq, int64_t) {
+      node->interrupts.emplace_back(name, seq);
+    },
+    [](const run_report&) {},
+    [](const run_progress&) {},
+    [](timeout_atom, uint64_t) {},
+    [](flush_atom, uint64_t) {},
+  };
+}
+
+gateway_actor::behavior_type mock_gateway(gateway_actor::pointer self,
+                                          mock_node_ptr node) {
+  return {
+    status_of(self, node, "gateway"),
+    [node](caf::get_atom) -> caf::result<uint16_t> {
+      if (!node->port)
+        return node->port.error();
+      return *node->port;
+    },
+    [](drain_atom) {},
+  };
+}
+
+} // namespace reeve::test
