@@ -12,6 +12,7 @@
 #include "cli/catalog.hpp"
 
 #include <caf/actor_system.hpp>
+#include <caf/send.hpp>
 
 #include <chrono>
 
@@ -93,7 +94,11 @@ supervisor_actor spawn_node(caf::actor_system& sys, const options& config,
     return sys.spawn<query_actor_impl, caf::detached>(stores.connect());
   };
   children.recall = [&sys, &stores, model = with.analysis] {
-    return sys.spawn<recall_actor_impl, caf::detached>(stores.connect(), model);
+    auto result =
+      sys.spawn<recall_actor_impl, caf::detached>(stores.connect(), model);
+    // Its first search reads all embeddings; nobody should wait for that.
+    caf::anon_send(result, card_search{{1.0f}, {}, {}, 1});
+    return result;
   };
   children.gates = make_gates(sys, config, with);
   children.recovery = [&sys, owner, &config](rescuer_actor rescuer) {

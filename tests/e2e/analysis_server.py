@@ -7,6 +7,7 @@ import sys
 import time
 import unittest
 from datetime import datetime
+from urllib.parse import quote
 
 from faults import FaultTest, wait_until
 from harness import (ROOT, Process, both_stores, free_port,
@@ -311,7 +312,17 @@ class FakeServer(FaultTest):
                                 "log.level": "debug"},
                                environment={"REEVE_ANALYSIS_API_KEY": key})
         self.fake.mode("http:401", times=1)
-        job = node.wait_for_job(self.post(node))
+        job_id = self.post(node)
+        # A bad key is for people to mend: the lane waits for them.
+        lane = wait_until(
+            lambda: next((x for x in node.get("/api/providers")
+                          .json["providers"] if x["state"] == "paused"), None),
+            "the lane is paused")
+        self.assertIn("check the configured API key", lane["reason"])
+        self.assertNotIn(key, str(lane))
+        node.post("/api/providers/" + quote(lane["name"], safe="")
+                  + "/resume")
+        job = node.wait_for_job(job_id)
         self.assertEqual((job["status"], job["attempts"]), ("COMPLETED", 1))
         refused, = node.attempts(job["id"])
         self.assertEqual(refused["outcome"], "provider_down")
