@@ -19,6 +19,7 @@ constexpr std::pair<ec, const char*> names[] = {
   {ec::restart_limit, "restart_limit"},
   {ec::cannot_listen, "cannot_listen"},
   {ec::insufficient_funds, "insufficient_funds"},
+  {ec::provider_unavailable, "provider_unavailable"},
 };
 
 ec code_of(refusal_code x) {
@@ -35,6 +36,8 @@ ec code_of(refusal_code x) {
       return ec::key_reused;
     case refusal_code::insufficient_funds:
       return ec::insufficient_funds;
+    case refusal_code::blocked:
+      return ec::store_unavailable;
   }
   return ec::invalid_argument;
 }

@@ -54,12 +54,9 @@ using reader_actor = caf::typed_actor<
   // `shutting_down`.
   caf::result<void>(ready_atom)>;
 
-/// Searches by similarity, which take longer than reads may. Fail with
-/// `store_unavailable`.
-using recaller_actor = caf::typed_actor<
-  // Cards similar to a text; the provider of embeddings may be asked.
-  caf::result<card_hits>(recall_query),
-  // Cards similar to an embedding.
+/// Searches by similarity, which take longer than reads may.
+using searcher_actor = caf::typed_actor<
+  // Cards similar to an embedding. Fails with `store_unavailable`.
   caf::result<card_hits>(card_search)>;
 
 /// Writes that clients ask for; answered after the commit. All fail with
@@ -101,7 +98,18 @@ using db_actor = writer_actor::extend_with<inspectable_actor>::extend<
 using query_actor = reader_actor::extend_with<inspectable_actor>;
 
 /// The RECALL actor: similarity search, on a connection of its own.
-using recall_actor = recaller_actor::extend_with<inspectable_actor>;
+using recall_actor = searcher_actor::extend_with<inspectable_actor>;
+
+/// The EMBEDDER: makes questions embeddings, and has RECALL search for them.
+using embedder_actor = inspectable_actor::extend<
+  // Cards similar to a text. Fails with `provider_unavailable` (also at once,
+  // when many wait) and `store_unavailable`.
+  caf::result<card_hits>(recall_query)>;
+
+/// The thread that an embedder's calls block.
+using embedding_caller_actor = caf::typed_actor<
+  // Never fails: failures are values.
+  caf::result<embedding_answer>(embedding_request)>;
 
 /// A PROVIDER GATE: who may call one provider's model, and when.
 using provider_gate_actor = inspectable_actor::extend<
@@ -117,10 +125,12 @@ using provider_gate_actor = inspectable_actor::extend<
 using lane_watcher_actor = caf::typed_actor<caf::result<void>(lane_report)>;
 
 /// What an executor asks of the node for its run.
-using run_services_actor = reader_actor::extend_with<recaller_actor>::extend<
+using run_services_actor = reader_actor::extend_with<searcher_actor>::extend<
   caf::result<changed>(step_write, bool),
   // Fails with `not_found` for a lane this node does not have.
-  caf::result<permit_answer>(permit_request), caf::result<void>(permit_return)>;
+  caf::result<permit_answer>(permit_request),
+  // Answered when the lane has learned from it.
+  caf::result<void>(permit_return)>;
 
 /// The EVENT HUB: fans committed changes out to watchers.
 using event_hub_actor =
@@ -192,6 +202,8 @@ using supervisor_actor = run_services_actor::extend_with<writer_actor>::extend<
   caf::result<void>(run_report),
   // There may be work.
   caf::result<void>(wake_atom),
+  // Forwarded to the embedder.
+  caf::result<card_hits>(recall_query),
   // Forwarded to the event hub.
   caf::result<watch_started>(watch_atom, watch_filter, watcher_actor),
   // All job types of this node. Fails with `store_unavailable`.

@@ -49,6 +49,9 @@ enum class ec : uint8_t {
   cannot_listen,
   /// The user's balance is smaller than the price.
   insufficient_funds,
+  /// A provider that the answer needs takes no calls or failed; its context is
+  /// a text for the client, and a `caf::timespan` when it is known how long.
+  provider_unavailable,
 };
 
 std::string to_string(ec x);
@@ -198,6 +201,12 @@ struct permit_return {
   std::optional<call_report> how;
 };
 
+/// A text to be made an embedding, on a thread that may block.
+struct embedding_request {
+  std::string text;
+  run_control_ptr control;
+};
+
 /// A job type on this node and, as far as pauses go, on all nodes.
 struct type_report {
   std::string type;
@@ -329,6 +338,7 @@ using step_list = std::vector<job_step>;
 using usage_rows = std::vector<usage_row>;
 using error_groups = std::vector<error_group>;
 using type_states = std::vector<type_state>;
+using embedding_answer = provider_answer<std::vector<float>>;
 using type_reports = std::vector<type_report>;
 using lane_reports = std::vector<lane_report>;
 

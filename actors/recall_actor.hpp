@@ -4,7 +4,6 @@
 
 #include "actors/interfaces.hpp"
 #include "actors/read_connection.hpp"
-#include "processors/ai/analysis_model.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
 
@@ -17,22 +16,19 @@ public:
   static constexpr const char* name = "reeve.recall";
 
   recall_actor_state(recall_actor::pointer self,
-                     std::unique_ptr<job_store> store,
-                     std::shared_ptr<analysis_model> model);
+                     std::unique_ptr<job_store> store);
 
   recall_actor::behavior_type make_behavior();
 
 private:
-  caf::result<card_hits> recall(const recall_query& x);
   caf::result<card_hits> search(const card_search& x);
   actor_report status() const;
 
   recall_actor::pointer self_;
   read_connection store_;
-  std::shared_ptr<analysis_model> model_;
 };
 
-/// To be spawned `caf::detached`: it asks the provider of embeddings.
+/// To be spawned `caf::detached`: the database blocks it.
 using recall_actor_impl = recall_actor::stateful_impl<recall_actor_state>;
 
 } // namespace reeve

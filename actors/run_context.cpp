@@ -2,8 +2,9 @@
 // the database is away.
 #include "actors/run_context.hpp"
 
+#include "config/log.hpp"
+
 #include <caf/expected.hpp>
-#include <caf/send.hpp>
 
 #include <algorithm>
 #include <condition_variable>
@@ -23,14 +24,18 @@ constexpr auto write_timeout = 60s;
 constexpr auto search_timeout = 3min;
 /// A gate answers as soon as it can, and the run's own timeout ends the wait.
 constexpr auto permit_timeout = 24h;
+/// How long the end of a run may wait for a lane to learn of its call.
+constexpr auto report_timeout = 5s;
 constexpr auto retry_interval = 200ms;
 
 // The right to make a call; given back however the call ends.
 class lane_permit final : public call_permit {
 public:
-  lane_permit(run_services_actor services, std::string lane, uint64_t permit,
-              std::stop_token stop)
-    : services_(std::move(services)),
+  /// `self` must outlive the permit.
+  lane_permit(caf::scoped_actor& self, run_services_actor services,
+              std::string lane, uint64_t permit, std::stop_token stop)
+    : self_(self),
+      services_(std::move(services)),
       what_{std::move(lane), permit, std::nullopt},
       stop_(std::move(stop)) {
     // nop
@@ -51,11 +56,19 @@ public:
   }
 
 private:
+  // Waits for the gate, whether the run is to stop or not: when the holder dies
+  // first, the gate takes the permit back without the report.
   void give_back() {
-    if (!std::exchange(given_back_, true))
-      caf::anon_send(services_, std::move(what_));
+    if (std::exchange(given_back_, true))
+      return;
+    self_->request(services_, report_timeout, std::move(what_))
+      .receive([] {},
+               [](const caf::error& err) {
+                 log::warn("run.report-lost", {{"error", to_string(err)}});
+               });
   }
 
+  caf::scoped_actor& self_;
   run_services_actor services_;
   permit_return what_;
   std::stop_token stop_;
@@ -99,8 +112,8 @@ std::unique_ptr<call_permit> run_context::acquire(const std::string& lane,
     auto answer =
       ask<permit_answer>(permit_timeout, permit_request{lane, tokens});
     if (answer && answer->permit != 0)
-      return std::make_unique<lane_permit>(services_, lane, answer->permit,
-                                           stop());
+      return std::make_unique<lane_permit>(self_, services_, lane,
+                                           answer->permit, stop());
     if (answer) {
       auto make = answer->kind == run_outcome::throttled
         ? outcome::throttled
@@ -171,10 +184,10 @@ void run_context::store_step(job_step step, std::vector<effect> effects) {
   step_write write{what_.job.seq, what_.job.run, std::move(step),
                    std::move(effects)};
   for (auto repeated = false;; repeated = true) {
-    auto answer = ask<changed>(write_timeout, write, repeated);
+    auto answer = send_step(write, repeated);
     if (answer) {
       remember(std::move(write.step));
-      return;
+      return end_if_stopped();
     }
     const auto& err = answer.error();
     if (err == ec::lease_lost)
@@ -188,6 +201,17 @@ void run_context::store_step(job_step step, std::vector<effect> effects) {
                                                   + to_string(err))};
     wait_before_retry();
   }
+}
+
+// Sent although the run may have been told to stop: it was paid for, and as
+// long as the run holds its job the store takes it.
+caf::expected<changed> run_context::send_step(const step_write& x,
+                                              bool repeated) {
+  caf::expected<changed> result{caf::make_error(ec::store_unavailable)};
+  self_->request(services_, write_timeout, x, repeated)
+    .receive([&](changed& x) { result = std::move(x); },
+             [&](caf::error& err) { result = std::move(err); });
+  return result;
 }
 
 // -- waiting ------------------------------------------------------------------

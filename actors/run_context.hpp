@@ -51,6 +51,7 @@ private:
   std::optional<T> look_up(Ts... xs);
 
   void load_steps();
+  caf::expected<changed> send_step(const step_write& x, bool repeated);
   void remember(job_step&& x);
   void wait_before_retry();
   void end_if_stopped() const;

@@ -87,10 +87,7 @@ supervisor_actor::behavior_type supervisor_state::make_behavior() {
         return ec::shutting_down;
       return forward<void>(query_, x);
     },
-    // -- recaller_actor -------------------------------------------------------
-    [this](recall_query& x) {
-      return forward<card_hits>(recall_, std::move(x));
-    },
+    // -- searcher_actor -------------------------------------------------------
     [this](card_search& x) {
       return forward<card_hits>(recall_, std::move(x));
     },
@@ -101,7 +98,7 @@ supervisor_actor::behavior_type supervisor_state::make_behavior() {
     [this](permit_request& x) {
       return forward_to_gate<permit_answer>(x, x.lane);
     },
-    [this](permit_return& x) { give_permit_back(x); },
+    [this](permit_return& x) { return give_permit_back(x); },
     // -- writer_actor ---------------------------------------------------------
     [this](enqueue_write& x) { return forward_new_work<enqueued>(x); },
     [this](enqueue_batch_write& x) {
@@ -123,6 +120,7 @@ supervisor_actor::behavior_type supervisor_state::make_behavior() {
     [this](rescue_write& x) { return forward<rescued>(db_, std::move(x)); },
     [this](run_report& x) { on_report(x); },
     [this](wake_atom) { look_for_work(); },
+    [this](recall_query& x) { return recall(x); },
     [this](watch_atom x, watch_filter& filter, watcher_actor& who) {
       return forward<watch_started>(hub_, x, std::move(filter), std::move(who));
     },
@@ -159,6 +157,15 @@ caf::result<Result> supervisor_state::forward_to_gate(T& x,
   if (gate == nullptr)
     return caf::make_error(ec::not_found, "this node has no lane " + lane);
   return forward<Result>(gate->handle, std::move(x));
+}
+
+caf::result<card_hits> supervisor_state::recall(recall_query& x) {
+  if (!embedder_)
+    return caf::make_error(ec::provider_unavailable,
+                           "Who asks the provider of embeddings is being "
+                           "restarted",
+                           caf::timespan{std::chrono::seconds{1}});
+  return forward<card_hits>(embedder_, std::move(x));
 }
 
 void supervisor_state::on_changes(committed_changes& x) {

@@ -55,6 +55,8 @@ struct child_factories {
   std::function<query_actor()> query;
   /// Empty in tests that search nothing.
   std::function<recall_actor()> recall;
+  /// Empty in tests that ask nothing in words.
+  std::function<embedder_actor(run_services_actor)> embedder;
   std::function<recovery_actor(rescuer_actor)> recovery;
   std::function<scheduler_actor(wakeable_actor)> scheduler;
   /// Empty when the store announces nothing.
@@ -136,6 +138,7 @@ private:
   void send_claim(bool repeated);
   void on_claimed(claimed& x);
   void assign(slot& where, job& what);
+  bool is_probe(const job& what) const;
   void give_back(const job& what);
   size_t free_slots() const;
   size_t running_of(const std::string& type) const;
@@ -145,7 +148,7 @@ private:
   void on_lane(lane_report& x);
   template <class Result, class T>
   caf::result<Result> forward_to_gate(T& x, const std::string& lane);
-  void give_permit_back(permit_return& x);
+  caf::result<void> give_permit_back(permit_return& x);
   caf::result<done> pause(pause_write& x);
   gate_slot* find_gate(const std::string& lane);
   const gate_slot* find_gate(const std::string& lane) const;
@@ -171,6 +174,7 @@ private:
   caf::result<Result> forward(const Handle& to, Ts&&... xs);
   template <class Result, class Write>
   caf::result<Result> forward_new_work(Write& x);
+  caf::result<card_hits> recall(recall_query& x);
   void on_changes(committed_changes& x);
 
   // -- views (supervisor_views.cpp) -------------------------------------------
@@ -199,6 +203,7 @@ private:
   db_actor db_;
   query_actor query_;
   recall_actor recall_;
+  embedder_actor embedder_;
   recovery_actor recovery_;
   scheduler_actor scheduler_;
   listener_actor listener_;

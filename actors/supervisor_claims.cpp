@@ -15,6 +15,12 @@ using std::chrono::milliseconds;
 
 /// Until a claim that failed for the store's reasons is tried again.
 constexpr auto claim_retry = 500ms;
+/// How long a run may take to call the lane it is to probe. Which of its type's
+/// lanes a run still has to call is not known: a book whose text is done never
+/// calls the text lane again, and would keep all other types from probing it
+/// until the book ends. Who calls takes its permit much sooner than this; one
+/// run too many does no harm, since a gate lets one call probe at a time.
+constexpr auto probe_patience = 15s;
 
 } // namespace
 
@@ -61,11 +67,25 @@ std::vector<claimable_type> supervisor_state::claimable_types(
   return result;
 }
 
+// Whether a run of it would be one of those below.
+bool supervisor_state::is_probe(const job& what) const {
+  auto uses = options_.types.find(what.type);
+  if (uses == options_.types.end())
+    return false;
+  return std::any_of(
+    uses->second.begin(), uses->second.end(), [this](const auto& name) {
+      const auto* lane = find_gate(name);
+      return lane != nullptr && lane->last.state == lane_state::probing;
+    });
+}
+
 // Runs that were started because the lane wants to know whether its provider is
 // back.
 size_t supervisor_state::probes_under_way(const gate_slot& lane) const {
+  auto now = self_->clock().now();
   auto is_probe = [&](const slot& x) {
-    if (!x.run || x.run->started < lane.probing_since)
+    if (!x.run || x.run->started < lane.probing_since
+        || x.run->started + probe_patience <= now)
       return false;
     auto uses = options_.types.find(x.run->claimed.type);
     return uses != options_.types.end()
@@ -123,6 +143,10 @@ void supervisor_state::assign(slot& where, job& what) {
   self_->send(where.handle, run_atom_v, assignment{what, control, timeout});
   where.run = active_run{std::move(what), std::move(control),
                          self_->clock().now(), stop_reason::none};
+  // Nothing else tells that it has called nobody by then. Set after `started`,
+  // so that its patience is over when the timer fires.
+  if (is_probe(where.run->claimed))
+    self_->run_delayed(probe_patience, [this] { look_for_work(); });
   if (where.run->claimed.cancel_requested)
     stop_run(where, stop_reason::cancelled);
 }

@@ -19,11 +19,12 @@ void supervisor_state::on_lane(lane_report& x) {
   look_for_work();
 }
 
-void supervisor_state::give_permit_back(permit_return& x) {
-  // A gate that died meanwhile has forgotten the permit anyway.
+caf::result<void> supervisor_state::give_permit_back(permit_return& x) {
   auto* gate = find_gate(x.lane);
-  if (gate != nullptr && gate->handle)
-    self_->send(gate->handle, std::move(x));
+  // A gate that died meanwhile has forgotten the permit anyway.
+  if (gate == nullptr || !gate->handle)
+    return caf::unit;
+  return self_->delegate(gate->handle, std::move(x));
 }
 
 caf::result<done> supervisor_state::pause(pause_write& x) {

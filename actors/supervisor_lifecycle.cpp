@@ -46,6 +46,10 @@ void supervisor_state::add_children() {
   if (factories_.recall)
     children_.add("recall", essential,
                   [this] { return untyped(recall_ = factories_.recall()); });
+  if (factories_.embedder)
+    children_.add("embedder", essential, [this] {
+      return untyped(embedder_ = factories_.embedder(self_));
+    });
   children_.add("recovery", essential, [this] {
     return untyped(recovery_ = factories_.recovery(self_));
   });
@@ -157,6 +161,8 @@ void supervisor_state::on_down(const caf::down_msg& x) {
     query_ = nullptr;
   else if (who.name == "recall")
     recall_ = nullptr;
+  else if (who.name == "embedder")
+    embedder_ = nullptr;
   else if (who.name == "event-hub")
     hub_ = nullptr;
   else if (who.name == "scheduler")

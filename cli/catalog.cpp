@@ -85,7 +85,7 @@ std::shared_ptr<processor> make_configured(const type_options& x) {
     result.secret = x.secret;
     result.timeout = in_ms(x.timeout);
     result.max_response_bytes = x.max_output_bytes;
-    result.allow_private = x.allow_private;
+    result.allow_private = x.addresses == "any";
     return std::make_shared<webhook>(std::move(result));
   }
   command_options result;

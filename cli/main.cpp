@@ -16,6 +16,8 @@
 int main(int argc, char** argv, char** envp) {
   // libpq, libcurl and sockets report broken pipes as errors.
   std::signal(SIGPIPE, SIG_IGN);
+  // Whoever started us may ignore it, and then no child's exit code is told.
+  std::signal(SIGCHLD, SIG_DFL);
   // Before anything of CAF, also before its options.
   caf::init_global_meta_objects<caf::id_block::reeve>();
   caf::io::middleman::init_global_meta_objects();

@@ -1,6 +1,7 @@
 // cli/node.cpp -- the only file that knows all concrete parts.
 #include "cli/node.hpp"
 
+#include "actors/embedder.hpp"
 #include "actors/event_hub.hpp"
 #include "actors/executor.hpp"
 #include "actors/gateway/days.hpp"
@@ -93,12 +94,19 @@ supervisor_actor spawn_node(caf::actor_system& sys, const options& config,
   children.query = [&sys, &stores] {
     return sys.spawn<query_actor_impl, caf::detached>(stores.connect());
   };
-  children.recall = [&sys, &stores, model = with.analysis] {
-    auto result =
-      sys.spawn<recall_actor_impl, caf::detached>(stores.connect(), model);
+  children.recall = [&sys, &stores] {
+    auto result = sys.spawn<recall_actor_impl, caf::detached>(stores.connect());
     // Its first search reads all embeddings; nobody should wait for that.
     caf::anon_send(result, card_search{{1.0f}, {}, {}, 1});
     return result;
+  };
+  children.embedder = [&sys,
+                       model = with.analysis](run_services_actor services) {
+    auto make_caller = [&sys, model] {
+      return sys.spawn<embedding_caller_impl, caf::detached>(model);
+    };
+    return sys.spawn<embedder_impl>(std::move(services), model->lane(),
+                                    std::move(make_caller), embedder_options{});
   };
   children.gates = make_gates(sys, config, with);
   children.recovery = [&sys, owner, &config](rescuer_actor rescuer) {

@@ -166,8 +166,9 @@ options::options() : node_name(host_name()) {
   add(log_level, "log", "level", "debug, info, warn or error");
   add(log_format, "log", "format", "text or json");
   add_built_in("CARD_ANALYSIS", 5min);
-  add_built_in("TIL_GENERATION", 10min);
-  add_built_in("RECALL_GENERATION", 10min);
+  // Longer than a provider may take, which ends with its own error.
+  add_built_in("TIL_GENERATION", 15min);
+  add_built_in("RECALL_GENERATION", 15min);
   add_built_in("BOOK_GENERATION", 1h);
   add_built_in("IMAGE_REGEN", 30min);
 }
@@ -198,8 +199,8 @@ void options::add_type(const std::string& name) {
   add(type.secret, category, "secret",
       "webhook: signs the requests (whsec_BASE64 or any text); better in the "
       "environment");
-  add(type.allow_private, category, "allow-private",
-      "webhook: may call addresses that are not public");
+  add(type.addresses, category, "addresses",
+      "webhook: what it may call: public, or any (loopback and private too)");
   add(
     type.command, category, "command",
     "command: the program and its arguments, e.g. [\"/usr/bin/tool\", \"-v\"]");

@@ -40,8 +40,8 @@ struct type_options {
   std::string url;
   /// Signs the requests; empty: they are not signed.
   std::string secret;
-  /// May call addresses that are not public.
-  bool allow_private = false;
+  /// `public`, or `any`: also loopback and private networks.
+  std::string addresses = "public";
 
   // -- command ----------------------------------------------------------------
 
@@ -99,7 +99,7 @@ struct text_options {
   std::string url;
   std::string api_key;
   std::string model;
-  uint32_t max_tokens = 8'192;
+  uint32_t max_tokens = 32'768;
   /// Calls that may be under way at once.
   uint32_t concurrency = 3;
   caf::timespan connect_timeout = std::chrono::seconds{10};

@@ -169,6 +169,8 @@ void validate_type(const std::string& name, const type_options& xs) {
           "webhook or command");
   require(xs.max_output_bytes >= 1 && xs.max_output_bytes <= 1'073'741'824,
           key + "max-output-bytes", "1 to 1073741824");
+  require(is_one_of(xs.addresses, {"public", "any"}), key + "addresses",
+          "public or any");
   if (xs.processor == "webhook")
     require(xs.url.starts_with("http://") || xs.url.starts_with("https://"),
             key + "url", "an http or https URL");

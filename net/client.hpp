@@ -42,10 +42,12 @@ struct client_request {
 };
 
 enum class client_error : uint8_t {
-  /// No connection: refused, no route, name not found, TLS failed.
+  /// No connection: refused, no route, name not found, TLS failed, or none in
+  /// time. Nobody heard the request.
   unreachable,
   /// Connected, then cut before the answer was complete.
   cut_off,
+  /// Connected, but no complete answer in time.
   timeout,
   too_large,
   /// The caller's stop token fired.

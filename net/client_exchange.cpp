@@ -267,7 +267,7 @@ client_failure client_exchange::failure(CURLcode code) const {
   std::string text = curl_easy_strerror(code);
   switch (code) {
     case CURLE_OPERATION_TIMEDOUT:
-      return say(client_error::timeout, timeout_text());
+      return late();
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_CONNECT:
     case CURLE_INTERFACE_FAILED:
@@ -292,16 +292,19 @@ client_failure client_exchange::failure(CURLcode code) const {
   }
 }
 
-std::string client_exchange::timeout_text() const {
+client_failure client_exchange::late() const {
   curl_off_t connected = 0;
   curl_easy_getinfo(easy_.get(), CURLINFO_CONNECT_TIME_T, &connected);
   if (connected == 0)
-    return "no connection within "
-      + std::to_string(
-             std::min(request_.connect_timeout, request_.total_timeout).count())
-      + " ms";
-  return "no complete answer within "
-    + std::to_string(request_.total_timeout.count()) + " ms";
+    return say(
+      client_error::unreachable,
+      "no connection within "
+        + std::to_string(
+          std::min(request_.connect_timeout, request_.total_timeout).count())
+        + " ms");
+  return say(client_error::timeout,
+             "no complete answer within "
+               + std::to_string(request_.total_timeout.count()) + " ms");
 }
 
 } // namespace reeve::net

@@ -54,7 +54,7 @@ private:
   std::variant<http_response, client_failure> result();
   client_failure say(client_error kind, const std::string& what) const;
   client_failure failure(CURLcode code) const;
-  std::string timeout_text() const;
+  client_failure late() const;
 
   const client_request& request_;
   std::string endpoint_;

@@ -50,6 +50,11 @@ void append_normalized(std::vector<float>& rows,
   rows.resize(rows.size() + padded(values.size()) - values.size());
 }
 
+// Without a sign at zero.
+double in_steps(double cosine) {
+  return std::nearbyint(std::clamp(cosine, -1.0, 1.0) * 1e6) / 1e6 + 0.0;
+}
+
 struct scored {
   double similarity = 0;
   size_t index = 0;
@@ -126,7 +131,7 @@ std::vector<embedding_index::hit> embedding_index::search(
     if ((user_id && x.user != user) || (before && x.created_at >= *before))
       continue;
     const double cosine = dot(rows.data() + n * size, wanted.data(), size);
-    found.push_back({std::clamp(cosine, -1.0, 1.0), n});
+    found.push_back({in_steps(cosine), n});
   }
   const auto count = std::min(found.size(), size_t{limit});
   auto goes_first = [&](const scored& a, const scored& b) {

@@ -22,7 +22,9 @@ public:
     /// The card's key in its table.
     int64_t seq = 0;
     std::string card_id;
-    /// The cosine, -1 to 1; 0 when one of the two has no direction.
+    /// The cosine, -1 to 1, in steps of a millionth: floats tell no more
+    /// apart, and what is equal stays equal whoever computes it. 0 when one of
+    /// the two has no direction.
     double similarity = 0;
   };
 

@@ -17,6 +17,8 @@ std::string_view to_string(refusal_code x) {
       return "key_reused";
     case refusal_code::insufficient_funds:
       return "insufficient_funds";
+    case refusal_code::blocked:
+      return "blocked";
   }
   return "?";
 }

@@ -81,7 +81,7 @@ page_image read_image(const pqxx::row& row) {
 std::optional<content> postgres_store::find_content(const std::string& id) {
   if (!is_uuid(id))
     return std::nullopt;
-  return session_.read([&](pqxx::work& tx) {
+  return session_.read([&](postgres_snapshot& tx) {
     auto result =
       first_row(session_.run(tx, content_sql, pqxx::params{id}), read_content);
     if (result)
@@ -95,7 +95,7 @@ std::optional<page_image> postgres_store::find_image(
   const std::string& content_id, int number) {
   if (!is_uuid(content_id))
     return std::nullopt;
-  return session_.read([&](pqxx::work& tx) {
+  return session_.read([&](postgres_snapshot& tx) {
     return first_row(
       session_.run(tx, image_sql, pqxx::params{content_id, number}),
       read_image);

@@ -46,14 +46,18 @@ constexpr postgres_statement next_due_sql{"next_due", R"(
          AND q.run_at > now()) AS next
     FROM level WHERE level.priority IS NOT NULL) x)"};
 
+// A row that somebody has locked must not cost the others their leases. It is
+// listed, and not renewed: while the lock lasts nobody can rescue it either.
 constexpr postgres_statement heartbeat_sql{"heartbeat", R"(
   WITH held AS MATERIALIZED (
     SELECT seq FROM reeve.running WHERE lease_owner = $1
-    ORDER BY seq FOR UPDATE)
-  UPDATE reeve.running r
-  SET lease_until = now() + $2::bigint * interval '1 millisecond'
-  FROM held WHERE r.seq = held.seq
-  RETURNING r.seq, r.run, r.cancel_requested)"};
+    ORDER BY seq FOR UPDATE SKIP LOCKED),
+  renewed AS (
+    UPDATE reeve.running r
+    SET lease_until = now() + $2::bigint * interval '1 millisecond'
+    FROM held WHERE r.seq = held.seq)
+  SELECT seq, run, cancel_requested FROM reeve.running
+  WHERE lease_owner = $1)"};
 
 constexpr postgres_statement progress_sql{"progress", R"(
   WITH held AS MATERIALIZED (

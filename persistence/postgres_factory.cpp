@@ -131,8 +131,10 @@ void ensure_table(pqxx::connection& db) {
   tx.commit();
 }
 
-// Failures of a version that made none. What SQL cannot compute is computed
-// here; a node that dies meanwhile leaves the rest without.
+// Failures of a version that made none, also of an old node that still runs.
+// What SQL cannot compute is computed here, at each start, since a node may die
+// meanwhile; an index has those that are left. What somebody has locked waits
+// for the next start.
 void add_fingerprints(pqxx::connection& db) {
   for (;;) {
     pqxx::work tx{db};
@@ -141,7 +143,7 @@ void add_fingerprints(pqxx::connection& db) {
     for (const auto& row :
          tx.exec("SELECT seq, coalesce(error_message, '') FROM reeve.job"
                  " WHERE failed_at IS NOT NULL AND fingerprint IS NULL"
-                 " LIMIT 1000")) {
+                 " LIMIT 1000 FOR UPDATE SKIP LOCKED")) {
       seqs.push_back(row[0].as<int64_t>());
       fingerprints.push_back(fingerprint_of(row[1].view()));
     }
@@ -174,8 +176,7 @@ int migrate_locked(pqxx::connection& db) {
       pqxx::params{file.version, std::string{file.name}, file.checksum()});
     tx.commit();
   }
-  if (!todo.empty())
-    add_fingerprints(db);
+  add_fingerprints(db);
   return static_cast<int>(todo.size());
 }
 

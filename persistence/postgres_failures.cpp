@@ -124,7 +124,7 @@ std::vector<error_group> postgres_store::error_groups(
   const failure_filter& filter, uint32_t limit) {
   if (!can_match(filter))
     return {};
-  return session_.read([&](pqxx::work& tx) {
+  return session_.read([&](postgres_snapshot& tx) {
     failure_query query{filter};
     const auto most = query.parameter(int64_t{limit});
     return all_rows(tx.exec(groups_sql(query.where, most), query.params),
@@ -135,7 +135,7 @@ std::vector<error_group> postgres_store::error_groups(
 failure_preview postgres_store::preview_failures(const failure_filter& filter) {
   if (!can_match(filter))
     return {};
-  return session_.read([&](pqxx::work& tx) {
+  return session_.read([&](postgres_snapshot& tx) {
     failure_query query{filter};
     failure_preview result;
     result.matched =

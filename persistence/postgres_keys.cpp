@@ -53,7 +53,7 @@ void postgres_store::add_api_key(const api_key& x) {
 }
 
 std::optional<api_key> postgres_store::find_api_key(const std::string& digest) {
-  return session_.read([&](pqxx::work& tx) -> std::optional<api_key> {
+  return session_.read([&](postgres_snapshot& tx) -> std::optional<api_key> {
     auto rows = session_.run(tx, find_sql, pqxx::params{digest});
     if (rows.empty())
       return std::nullopt;
@@ -62,7 +62,7 @@ std::optional<api_key> postgres_store::find_api_key(const std::string& digest) {
 }
 
 std::vector<api_key> postgres_store::list_api_keys() {
-  return session_.read([&](pqxx::work& tx) {
+  return session_.read([&](postgres_snapshot& tx) {
     std::vector<api_key> result;
     for (const auto& row : session_.run(tx, list_sql))
       result.push_back(read_key(row));

@@ -5,6 +5,7 @@
 #include "persistence/postgres_writer.hpp"
 #include "persistence/store_rules.hpp"
 #include "persistence/text.hpp"
+#include "persistence/uuid.hpp"
 
 namespace reeve {
 
@@ -14,6 +15,23 @@ namespace {
 constexpr postgres_statement hold_accounts_sql{"hold_accounts", R"(
   SELECT user_id, balance FROM reeve.accounts WHERE user_id = ANY($1::text[])
   ORDER BY user_id FOR NO KEY UPDATE)"};
+
+// Those that are known to be needed: users, payers of jobs by seq and by id.
+constexpr postgres_statement hold_payers_sql{"hold_payers", R"(
+  SELECT a.user_id FROM reeve.accounts a
+  WHERE a.user_id IN (
+    SELECT unnest($1::text[])
+    UNION SELECT j.user_id FROM reeve.job j
+      WHERE j.seq = ANY($2::bigint[]) AND j.price > 0
+    UNION SELECT j.user_id FROM reeve.job j
+      WHERE j.id = ANY($3::uuid[]) AND j.price > 0)
+  ORDER BY a.user_id FOR NO KEY UPDATE OF a)"};
+
+// The caller holds the jobs: their lines cannot change.
+constexpr postgres_statement taken_sql{"taken", R"(
+  SELECT j.seq FROM reeve.job j
+  WHERE j.seq = ANY($1::bigint[])
+    AND (SELECT sum(l.amount) FROM reeve.ledger l WHERE l.job_id = j.id) < 0)"};
 
 // The caller holds the accounts, and the jobs or has just added them.
 constexpr postgres_statement charge_sql{"charge", R"(
@@ -98,6 +116,58 @@ postgres_writer::balances postgres_writer::hold_accounts(
   return result;
 }
 
+// All at once and in one order, before the batch locks anything else: else two
+// batches that take money and give it back would wait for each other.
+void postgres_writer::hold_accounts(std::span<const postgres_item> items) {
+  std::set<std::string> users, ids;
+  std::set<int64_t> seqs;
+  auto add_job = [&ids](const std::string& id) {
+    if (is_uuid(id))
+      ids.insert(lower_case(id));
+  };
+  auto add_payer = [&users](const enqueue_write& x) {
+    if (x.price > 0 && x.user_id && is_storable(*x.user_id))
+      users.insert(*x.user_id);
+  };
+  for (const auto& item : items) {
+    const auto& what = item.entry->what;
+    if (const auto* x = std::get_if<enqueue_write>(&what)) {
+      add_payer(*x);
+    } else if (const auto* x = std::get_if<enqueue_batch_write>(&what)) {
+      for (const auto& y : x->jobs)
+        add_payer(y);
+    } else if (const auto* x = std::get_if<settle_write>(&what)) {
+      // Only a user pays. A cancelled or targetless end that comes as another
+      // decision is found later.
+      if (x->claimed.user_id
+          && (x->decision == verdict::fail || x->decision == verdict::cancel))
+        seqs.insert(x->claimed.seq);
+    } else if (const auto* x = std::get_if<cancel_write>(&what)) {
+      add_job(x->id);
+    } else if (const auto* x = std::get_if<retry_write>(&what)) {
+      add_job(x->id);
+    } else if (const auto* x = std::get_if<grant_write>(&what)) {
+      if (is_storable(x->user_id))
+        users.insert(x->user_id);
+    }
+  }
+  if (users.empty() && ids.empty() && seqs.empty())
+    return;
+  run(hold_payers_sql,
+      pqxx::params{std::vector<std::string>{users.begin(), users.end()},
+                   std::vector<int64_t>{seqs.begin(), seqs.end()},
+                   std::vector<std::string>{ids.begin(), ids.end()}});
+}
+
+// Of `seqs`, the jobs whose price was taken and not given back.
+std::set<int64_t> postgres_writer::paid_jobs(const std::vector<int64_t>& seqs) {
+  std::set<int64_t> result;
+  if (!seqs.empty())
+    for (const auto& row : run(taken_sql, pqxx::params{seqs}))
+      result.insert(row[0].as<int64_t>());
+  return result;
+}
+
 void postgres_writer::charge(const std::vector<int64_t>& seqs) {
   if (!seqs.empty())
     run(charge_sql, pqxx::params{seqs});
@@ -140,7 +210,7 @@ account postgres_store::find_account(const std::string& user_id,
   result.user_id = user_id;
   if (!is_storable(user_id))
     return result;
-  return session_.read([&](pqxx::work& tx) {
+  return session_.read([&](postgres_snapshot& tx) {
     const auto rows = session_.run(tx, balance_sql, pqxx::params{user_id});
     if (!rows.empty())
       result.balance = rows[0][0].as<int64_t>();

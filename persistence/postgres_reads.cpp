@@ -134,7 +134,7 @@ listing listing_for(const job_filter& x) {
 std::optional<job> postgres_store::find_job(const std::string& id) {
   if (!is_uuid(id))
     return std::nullopt;
-  return session_.read([&](pqxx::work& tx) {
+  return session_.read([&](postgres_snapshot& tx) {
     return first_row(session_.run(tx, job_sql, pqxx::params{id}), read_job);
   });
 }
@@ -143,7 +143,7 @@ std::vector<job> postgres_store::list_jobs(const job_filter& filter) {
   if (!can_match(filter))
     return {};
   const auto what = listing_for(filter);
-  return session_.read([&](pqxx::work& tx) -> std::vector<job> {
+  return session_.read([&](postgres_snapshot& tx) -> std::vector<job> {
     try {
       // Not prepared: the plan shall know the values.
       return all_rows(tx.exec(what.sql, what.params), read_job);
@@ -157,7 +157,7 @@ std::vector<job> postgres_store::list_jobs(const job_filter& filter) {
 std::vector<attempt> postgres_store::attempts_of(const std::string& job_id) {
   if (!is_uuid(job_id))
     return {};
-  return session_.read([&](pqxx::work& tx) {
+  return session_.read([&](postgres_snapshot& tx) {
     return all_rows(session_.run(tx, attempts_sql, pqxx::params{job_id}),
                     read_attempt);
   });
@@ -166,7 +166,7 @@ std::vector<attempt> postgres_store::attempts_of(const std::string& job_id) {
 std::optional<scrap> postgres_store::find_scrap(const std::string& id) {
   if (!is_uuid(id))
     return std::nullopt;
-  return session_.read([&](pqxx::work& tx) {
+  return session_.read([&](postgres_snapshot& tx) {
     return first_row(session_.run(tx, scrap_sql, pqxx::params{id}), read_scrap);
   });
 }
@@ -174,7 +174,7 @@ std::optional<scrap> postgres_store::find_scrap(const std::string& id) {
 std::optional<knowledge_card> postgres_store::find_card(const std::string& id) {
   if (!is_uuid(id))
     return std::nullopt;
-  return session_.read([&](pqxx::work& tx) {
+  return session_.read([&](postgres_snapshot& tx) {
     return first_row(session_.run(tx, card_sql, pqxx::params{id}), read_card);
   });
 }
@@ -183,7 +183,7 @@ std::vector<knowledge_card> postgres_store::cards_of_scrap(
   const std::string& scrap_id, uint32_t limit) {
   if (!is_uuid(scrap_id))
     return {};
-  return session_.read([&](pqxx::work& tx) {
+  return session_.read([&](postgres_snapshot& tx) {
     return all_rows(session_.run(tx, cards_of_scrap_sql,
                                  pqxx::params{scrap_id, int64_t{limit}}),
                     read_card);
@@ -191,7 +191,8 @@ std::vector<knowledge_card> postgres_store::cards_of_scrap(
 }
 
 store_stats postgres_store::stats() {
-  return session_.read([&](pqxx::work& tx) {
+  bool has_many_rows = false;
+  auto result = session_.read([&](postgres_snapshot& tx) {
     store_stats result;
     for (const auto& row : session_.run(tx, counts_sql))
       result.counts.push_back(
@@ -203,15 +204,20 @@ store_stats postgres_store::stats() {
       result.oldest_due_age = std::chrono::floor<std::chrono::milliseconds>(
         read_time(oldest[0]).time_since_epoch());
     const auto rows = session_.run(tx, count_rows_sql).one_row();
-    if (rows[0].as<int64_t>() > max_count_rows)
-      session_.run(tx, sum_counts_sql);
-    tx.commit();
+    has_many_rows = rows[0].as<int64_t>() > max_count_rows;
     return result;
   });
+  if (has_many_rows)
+    session_.translated([&] {
+      pqxx::work tx{session_.connection()};
+      session_.run(tx, sum_counts_sql);
+      tx.commit();
+    });
+  return result;
 }
 
 void postgres_store::ping() {
-  session_.read([](pqxx::work& tx) {
+  session_.read([](postgres_snapshot& tx) {
     tx.exec("SELECT 1 FROM reeve.job LIMIT 1");
     return true;
   });

@@ -188,12 +188,16 @@ std::map<int64_t, std::optional<refusal>> postgres_writer::reopen(
     return result;
   std::map<int64_t, pqxx::row> ended;
   std::set<std::string> payers, keys;
+  std::vector<int64_t> priced;
   for (const auto& row : run(hold_ended_sql, pqxx::params{seqs})) {
     ended.emplace(row[0].as<int64_t>(), row);
-    if (row[2].as<int64_t>() > 0)
+    if (row[2].as<int64_t>() > 0) {
       payers.insert(row[1].as<std::string>());
+      priced.push_back(row[0].as<int64_t>());
+    }
   }
   auto held = hold_accounts(payers);
+  const auto paid = paid_jobs(priced);
   std::vector<int64_t> to_open, to_charge;
   for (auto seq : seqs) {
     const auto i = ended.find(seq);
@@ -207,7 +211,7 @@ std::map<int64_t, std::optional<refusal>> postgres_writer::reopen(
       why_not = key_is_held();
       continue;
     }
-    if (price > 0) {
+    if (price > 0 && !paid.contains(seq)) {
       auto& balance = held[row[1].as<std::string>()];
       if (balance < price) {
         why_not = too_expensive(balance, price);

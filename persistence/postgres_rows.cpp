@@ -1,6 +1,8 @@
 // persistence/postgres_rows.cpp -- rows to nouns.
 #include "persistence/postgres_rows.hpp"
 
+#include <algorithm>
+
 namespace reeve {
 
 namespace {
@@ -9,6 +11,11 @@ std::optional<timestamp> maybe_time(const pqxx::field& field) {
   if (field.is_null())
     return std::nullopt;
   return read_time(field);
+}
+
+// Counters that somebody set to nonsense by hand must not stop the job.
+uint32_t read_count(const pqxx::field& field) {
+  return static_cast<uint32_t>(std::max(field.as<int32_t>(), 0));
 }
 
 verdict verdict_from(std::string_view text) {
@@ -39,7 +46,8 @@ int64_t micros(timestamp x) {
 nlohmann::json read_json(const pqxx::field& field) {
   if (field.is_null())
     return nullptr;
-  return nlohmann::json::parse(field.view());
+  auto result = nlohmann::json::parse(field.view(), nullptr, false);
+  return result.is_discarded() ? nlohmann::json(nullptr) : result;
 }
 
 std::vector<std::string> read_texts(const pqxx::field& field) {
@@ -64,16 +72,16 @@ job read_job(const pqxx::row& row) {
   result.progress_percent = row[i++].as<int>();
   result.progress_message = row[i++].as<std::string>();
   result.error_message = read_text(row[i++]);
-  result.attempts = row[i++].as<uint32_t>();
-  result.max_attempts = row[i++].as<uint32_t>();
+  result.attempts = read_count(row[i++]);
+  result.max_attempts = read_count(row[i++]);
   result.priority = row[i++].as<int32_t>();
   result.unique_key = read_text(row[i++]);
   result.run_at = read_time(row[i++]);
   result.reason = row[i++].as<std::string>();
   result.cancel_requested = row[i++].as<bool>();
-  result.unspent.throttled = row[i++].as<uint32_t>();
-  result.unspent.provider_down = row[i++].as<uint32_t>();
-  result.unspent.interrupted = row[i++].as<uint32_t>();
+  result.unspent.throttled = read_count(row[i++]);
+  result.unspent.provider_down = read_count(row[i++]);
+  result.unspent.interrupted = read_count(row[i++]);
   result.version = row[i++].as<int64_t>();
   result.run = row[i++].as<int64_t>();
   result.created_at = read_time(row[i++]);

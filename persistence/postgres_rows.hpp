@@ -4,6 +4,8 @@
 
 #include "persistence/cards.hpp"
 
+#include <new>
+
 #include <pqxx/pqxx>
 
 namespace reeve {
@@ -52,17 +54,32 @@ int64_t micros(timestamp x);
 
 std::optional<std::string> read_text(const pqxx::field& field);
 
+/// What nlohmann cannot read is null: PostgreSQL has numbers such as 1e400.
 nlohmann::json read_json(const pqxx::field& field);
 
 /// A one-dimensional array of texts without NULLs.
 std::vector<std::string> read_texts(const pqxx::field& field);
+
+/// A row that cannot be read is not there.
+template <class T>
+std::optional<T> read_if_possible(const pqxx::row& row,
+                                  T (*read)(const pqxx::row&)) {
+  try {
+    return read(row);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception&) {
+    // Nobody asked the server for anything: it is the row.
+    return std::nullopt;
+  }
+}
 
 template <class T>
 std::optional<T> first_row(const pqxx::result& rows,
                            T (*read)(const pqxx::row&)) {
   if (rows.empty())
     return std::nullopt;
-  return read(rows[0]);
+  return read_if_possible(rows[0], read);
 }
 
 template <class T>
@@ -70,7 +87,8 @@ std::vector<T> all_rows(const pqxx::result& rows, T (*read)(const pqxx::row&)) {
   std::vector<T> result;
   result.reserve(static_cast<size_t>(rows.size()));
   for (const auto& row : rows)
-    result.push_back(read(row));
+    if (auto x = read_if_possible(row, read))
+      result.push_back(*std::move(x));
   return result;
 }
 

@@ -104,7 +104,8 @@ recall_entry read_recall(const pqxx::row& row) {
   return result;
 }
 
-std::optional<summary_view> view_of(postgres_session& session, pqxx::work& tx,
+std::optional<summary_view> view_of(postgres_session& session,
+                                    postgres_snapshot& tx,
                                     std::optional<daily_summary> what) {
   if (!what)
     return std::nullopt;
@@ -160,7 +161,7 @@ std::optional<summary_view> postgres_store::find_summary(
   const std::string& id) {
   if (!is_uuid(id))
     return std::nullopt;
-  return session_.read([&](pqxx::work& tx) {
+  return session_.read([&](postgres_snapshot& tx) {
     return view_of(
       session_, tx,
       first_row(session_.run(tx, summary_sql, pqxx::params{id}), read_summary));
@@ -171,7 +172,7 @@ std::optional<summary_view> postgres_store::find_summary_of(
   const std::optional<std::string>& user_id, const std::string& date) {
   if (!is_date(date) || !is_possible(user_id))
     return std::nullopt;
-  return session_.read([&](pqxx::work& tx) {
+  return session_.read([&](postgres_snapshot& tx) {
     return view_of(
       session_, tx,
       first_row(session_.run(tx, summary_of_sql, pqxx::params{user_id, date}),
@@ -186,7 +187,7 @@ std::vector<knowledge_card> postgres_store::cards_between(
     return {};
   const auto first = std::clamp(from, earliest_timestamp, latest_timestamp);
   const auto last = std::clamp(to, earliest_timestamp, latest_timestamp);
-  return session_.read([&](pqxx::work& tx) {
+  return session_.read([&](postgres_snapshot& tx) {
     return all_rows(session_.run(tx, cards_between_sql,
                                  pqxx::params{user_id, micros(first),
                                               micros(last), int64_t{limit}}),

@@ -9,13 +9,16 @@ namespace {
 // one that was made while a table was empty must not scan it an hour later:
 // so scans and hash joins cost too much ever to win where an index is there.
 // (Compiling a plan because of that cost would take longer than to run it.)
+// Locks are waited for longer than `deadlock_timeout` (1 s): a deadlock must
+// be found as one, since it is cured by a repeat, before it looks like a
+// transaction that somebody keeps open.
 constexpr const char* settings_sql = R"(
   SET client_encoding = 'UTF8';
   SET standard_conforming_strings = on;
   SET search_path = reeve, pg_catalog;
   SET TimeZone = 'UTC';
   SET statement_timeout = '30s';
-  SET lock_timeout = '1s';
+  SET lock_timeout = '1500ms';
   SET idle_in_transaction_session_timeout = '60s';
   SET default_transaction_isolation = 'read committed';
   SET client_min_messages = warning;
@@ -23,6 +26,15 @@ constexpr const char* settings_sql = R"(
   SET enable_seqscan = off;
   SET enable_hashjoin = off;
   SET enable_mergejoin = off)";
+
+// Whether an exception that is no error of SQL comes from the connection, and
+// not from a value that could not be sent or read.
+bool is_about_the_connection(const std::exception& err) {
+  return dynamic_cast<const pqxx::failure*>(&err)
+    || dynamic_cast<const pqxx::usage_error*>(&err)
+    || dynamic_cast<const pqxx::internal_error*>(&err)
+    || dynamic_cast<const store_unavailable*>(&err);
+}
 
 } // namespace
 
@@ -35,7 +47,8 @@ postgres_failure classify(const std::exception& err) {
     return postgres_failure::again;
   const auto* sql_err = dynamic_cast<const pqxx::sql_error*>(&err);
   if (!sql_err)
-    return postgres_failure::unavailable;
+    return is_about_the_connection(err) ? postgres_failure::unavailable
+                                        : postgres_failure::refused;
   const std::string_view state = sql_err->sqlstate();
   if (state == "55P03") // lock_not_available
     return postgres_failure::blocked;

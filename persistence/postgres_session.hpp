@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <type_traits>
 
 #include <pqxx/pqxx>
 
@@ -18,13 +19,19 @@ struct postgres_statement {
   const char* sql;
 };
 
-/// What the caller can do about an exception of libpqxx.
+/// A transaction for reading: all its statements see the same commits.
+using postgres_snapshot =
+  pqxx::transaction<pqxx::isolation_level::repeatable_read,
+                    pqxx::write_policy::read_only>;
+
+/// What the caller can do about an exception.
 enum class postgres_failure : uint8_t {
   /// The connection or the whole server: reconnect, and look before repeating.
   unavailable,
   /// Deadlock or serialization failure: repeat the transaction.
   again,
-  /// A value was refused: repeating is useless.
+  /// A value was refused, or what came back cannot be read: repeating is
+  /// useless, and the connection is as good as before.
   refused,
   /// Another transaction holds a row or key that this one needs.
   blocked,
@@ -55,12 +62,18 @@ public:
   pqxx::result run(pqxx::transaction_base& tx, const postgres_statement& what,
                    const pqxx::params& params = {});
 
-  /// Runs `f(pqxx::work&)` for reading. Throws `store_unavailable`.
+  /// Runs `f(postgres_snapshot&)`, or `f(pqxx::work&)` when it takes one, for
+  /// reading. Throws `store_unavailable`.
   template <class F>
   auto read(F f) {
     return translated([&] {
-      pqxx::work tx{connection()};
-      return f(tx);
+      if constexpr (std::is_invocable_v<F&, postgres_snapshot&>) {
+        postgres_snapshot tx{connection()};
+        return f(tx);
+      } else {
+        pqxx::work tx{connection()};
+        return f(tx);
+      }
     });
   }
 

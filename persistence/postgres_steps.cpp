@@ -145,7 +145,7 @@ std::optional<refusal> postgres_writer::store_step(const step_write& x) {
 std::vector<job_step> postgres_store::steps_of(const std::string& job_id) {
   if (!is_uuid(job_id))
     return {};
-  return session_.read([&](pqxx::work& tx) {
+  return session_.read([&](postgres_snapshot& tx) {
     return all_rows(session_.run(tx, steps_sql, pqxx::params{job_id}),
                     read_step);
   });
@@ -156,7 +156,7 @@ std::vector<usage_row> postgres_store::usage_between(timestamp from,
                                                      usage_group by) {
   const auto first = std::clamp(from, earliest_timestamp, latest_timestamp);
   const auto last = std::clamp(to, earliest_timestamp, latest_timestamp);
-  return session_.read([&](pqxx::work& tx) {
+  return session_.read([&](postgres_snapshot& tx) {
     auto result =
       all_rows(session_.run(tx, usage_sql(by),
                             pqxx::params{micros(first), micros(last)}),

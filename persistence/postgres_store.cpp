@@ -13,18 +13,31 @@ namespace {
 // Deadlocks are rare and end one of the two transactions: the other goes on.
 constexpr int max_tries = 8;
 
-// A client can ask again; a run's step or end has nobody who would.
-bool can_be_refused(const write& x) {
-  return !std::holds_alternative<settle_write>(x)
-    && !std::holds_alternative<step_write>(x)
-    && !std::holds_alternative<heartbeat_write>(x)
-    && !std::holds_alternative<claim_write>(x)
-    && !std::holds_alternative<rescue_write>(x);
+// Where somebody keeps a lock, everybody in the batch waits with the one that
+// needs it, and others for what the batch holds: so the waits become short for
+// a while, and still longer than another node's commit takes.
+constexpr std::chrono::seconds short_waits_after_block{5};
+constexpr const char* short_wait_sql = "SET LOCAL lock_timeout = '50ms'";
+// From this many blocked writes of a batch on, those that remain wait for
+// nobody.
+constexpr int max_short_waits = 10;
+constexpr const char* no_wait_sql = "SET LOCAL lock_timeout = '1ms'";
+
+// What a run or node writes is asked again by itself, a client is told.
+bool is_asked_again(const write& x) {
+  return std::holds_alternative<settle_write>(x)
+    || std::holds_alternative<step_write>(x)
+    || std::holds_alternative<progress_write>(x)
+    || std::holds_alternative<heartbeat_write>(x)
+    || std::holds_alternative<rescue_write>(x)
+    || std::holds_alternative<bulk_retry_write>(x)
+    || std::holds_alternative<claim_write>(x);
 }
 
-refusal refusal_from(const std::exception& err) {
+refusal refusal_from(const std::exception& err, const write& what) {
   if (classify(err) == postgres_failure::blocked)
-    return {refusal_code::conflict,
+    return {is_asked_again(what) ? refusal_code::blocked
+                                 : refusal_code::conflict,
             "another transaction holds this key or job; try again later"};
   const std::string_view text = err.what();
   // Two retried jobs, or a retried and a new one, raced for the same key.
@@ -48,8 +61,10 @@ auto with_retries(F f) {
 
 } // namespace
 
-postgres_store::postgres_store(std::string conninfo)
-  : session_(std::move(conninfo)) {
+postgres_store::postgres_store(std::string conninfo,
+                               int64_t max_cards_in_memory_bytes)
+  : session_(std::move(conninfo)),
+    max_cards_in_memory_bytes_(max_cards_in_memory_bytes) {
   reconnect();
 }
 
@@ -72,6 +87,12 @@ std::vector<write_answer> postgres_store::apply(
   });
 }
 
+bool postgres_store::was_blocked_lately() const {
+  return blocked_at_
+    && std::chrono::steady_clock::now() - *blocked_at_
+    < short_waits_after_block;
+}
+
 std::optional<std::vector<write_answer>> postgres_store::apply_together(
   const std::vector<write_entry>& batch) {
   std::vector<write_answer> result(batch.size());
@@ -80,6 +101,8 @@ std::optional<std::vector<write_answer>> postgres_store::apply_together(
     items.push_back({&batch[i], &result[i]});
   try {
     pqxx::work tx{session_.connection()};
+    if (was_blocked_lately())
+      tx.exec(short_wait_sql);
     postgres_writer{session_, tx, false}.apply(items);
     tx.commit();
     return result;
@@ -87,8 +110,10 @@ std::optional<std::vector<write_answer>> postgres_store::apply_together(
     return std::nullopt;
   } catch (const std::exception& err) {
     // One program that keeps its transaction open must not stop all others.
-    if (auto why = classify(err);
-        why != postgres_failure::refused && why != postgres_failure::blocked)
+    const auto why = classify(err);
+    if (why == postgres_failure::blocked)
+      blocked_at_ = std::chrono::steady_clock::now();
+    else if (why != postgres_failure::refused)
       throw;
     return std::nullopt;
   }
@@ -104,6 +129,9 @@ std::vector<write_answer> postgres_store::apply_each(
   std::ranges::stable_sort(
     items, {}, [](const postgres_item& x) { return x.entry->what.index(); });
   pqxx::work tx{session_.connection()};
+  if (was_blocked_lately())
+    tx.exec(short_wait_sql);
+  int blocked = 0;
   for (const auto& item : items) {
     try {
       pqxx::subtransaction savepoint{tx};
@@ -111,12 +139,14 @@ std::vector<write_answer> postgres_store::apply_each(
       if (!std::holds_alternative<refusal>(*item.answer))
         savepoint.commit();
     } catch (const std::exception& err) {
-      auto why = classify(err);
-      if (why != postgres_failure::refused
-          && !(why == postgres_failure::blocked
-               && can_be_refused(item.entry->what)))
+      const auto why = classify(err);
+      if (why != postgres_failure::refused && why != postgres_failure::blocked)
         throw;
-      *item.answer = refusal_from(err);
+      *item.answer = refusal_from(err, item.entry->what);
+      if (why != postgres_failure::blocked)
+        continue;
+      blocked_at_ = std::chrono::steady_clock::now();
+      tx.exec(++blocked < max_short_waits ? short_wait_sql : no_wait_sql);
     }
   }
   tx.commit();

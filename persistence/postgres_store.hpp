@@ -5,7 +5,9 @@
 #include "persistence/job_store.hpp"
 #include "persistence/postgres_session.hpp"
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -16,8 +18,11 @@ namespace reeve {
 class postgres_store final : public job_store {
 public:
   /// Connects. `conninfo` is libpq's keyword/value form. Throws
-  /// `store_unavailable`.
-  explicit postgres_store(std::string conninfo);
+  /// `store_unavailable`. Cards are searched in memory; when their table is
+  /// larger than `max_cards_in_memory_bytes`, the extension `vector` searches
+  /// it if the database has that.
+  explicit postgres_store(std::string conninfo,
+                          int64_t max_cards_in_memory_bytes = int64_t{1} << 30);
 
   std::string_view backend() const override;
   void reconnect() override;
@@ -58,19 +63,31 @@ public:
   void ping() override;
 
 private:
+  /// True for a while after a batch was blocked.
+  bool was_blocked_lately() const;
+
   /// Empty: the batch has a write that must be refused alone.
   std::optional<std::vector<write_answer>> apply_together(
     const std::vector<write_entry>& batch);
   std::vector<write_answer> apply_each(const std::vector<write_entry>& batch);
 
   // postgres_similar.cpp
-  std::vector<card_hit> nearest_by_vector(const card_search& what,
-                                          const std::string& schema);
+  /// The schema of the extension `vector`; empty when it is not needed, not
+  /// there or too old.
+  std::optional<std::string> wanted_vector_schema();
+  /// Empty: a card or `what` has an embedding that `vector` refuses.
+  std::optional<std::vector<card_hit>> nearest_by_vector(
+    const card_search& what, const std::string& schema);
   std::vector<card_hit> nearest_by_index(const card_search& what);
-  void load_new_cards(pqxx::work& tx);
+  void load_new_cards(pqxx::transaction_base& tx);
 
   postgres_session session_;
-  /// For databases without the extension `vector`; empty until it is needed.
+  /// When a lock stopped a batch for the last time.
+  std::optional<std::chrono::steady_clock::time_point> blocked_at_;
+  int64_t max_cards_in_memory_bytes_;
+  /// `vector` stopped at an embedding; it would stop there again.
+  bool vector_refuses_ = false;
+  /// Empty until it is needed.
   embedding_index embeddings_;
   /// The last cards that were loaded, by `seq`.
   std::set<int64_t> recent_cards_;

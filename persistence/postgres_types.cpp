@@ -92,7 +92,7 @@ void postgres_writer::pause(const slot<pause_write>& x) {
 }
 
 std::vector<type_state> postgres_store::type_states() {
-  return session_.read([&](pqxx::work& tx) {
+  return session_.read([&](postgres_snapshot& tx) {
     return all_rows(session_.run(tx, types_sql), read_type);
   });
 }
@@ -101,7 +101,8 @@ std::optional<queue_facts> postgres_store::facts_about(
   const std::string& job_id) {
   if (!is_uuid(job_id))
     return std::nullopt;
-  return session_.read([&](pqxx::work& tx) -> std::optional<queue_facts> {
+  return session_.read([&](
+                         postgres_snapshot& tx) -> std::optional<queue_facts> {
     auto found =
       first_row(session_.run(tx, job_sql, pqxx::params{job_id}), read_job);
     if (!found)

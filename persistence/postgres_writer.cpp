@@ -27,6 +27,7 @@ std::vector<postgres_writer::slot<T>> postgres_writer::pick(
 }
 
 void postgres_writer::apply(std::span<const postgres_item> items) {
+  hold_accounts(items);
   enqueue(pick<enqueue_write>(items), pick<enqueue_batch_write>(items));
   progress(pick<progress_write>(items));
   step(pick<step_write>(items));

@@ -18,8 +18,8 @@ struct postgres_item {
 };
 
 /// Applies many writes as a few set-based statements inside an open
-/// transaction. Rows of `running` and `queue` are locked in the order of `seq`,
-/// so that nodes rarely deadlock.
+/// transaction. Accounts are locked first, by user, then rows of `running` and
+/// `queue` in the order of `seq`, so that nodes rarely deadlock.
 class postgres_writer {
 public:
   /// Thrown when one write of several must leave no trace: the caller repeats
@@ -153,6 +153,8 @@ private:
 
   // postgres_ledger.cpp
   balances hold_accounts(const std::set<std::string>& users);
+  void hold_accounts(std::span<const postgres_item> items);
+  std::set<int64_t> paid_jobs(const std::vector<int64_t>& seqs);
   void charge(const std::vector<int64_t>& seqs);
   void refund();
   void grant(const slot<grant_write>& x);

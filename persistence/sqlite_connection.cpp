@@ -52,7 +52,7 @@ nlohmann::json sqlite_query::json(int column) const {
   if (is_null(column))
     return nullptr;
   auto result = nlohmann::json::parse(text(column), nullptr, false);
-  return result.is_discarded() ? nlohmann::json{nullptr} : result;
+  return result.is_discarded() ? nlohmann::json(nullptr) : result;
 }
 
 // -- sqlite_connection --------------------------------------------------------

@@ -31,6 +31,13 @@ std::string conditions_of(const failure_filter& x) {
   return result;
 }
 
+// Left to itself the planner walks all jobs down from the newest, or all of a
+// type, until enough of them turn out to be failures.
+std::string failed_jobs(const failure_filter& x) {
+  return x.fingerprint ? "FROM job j INDEXED BY job_by_fingerprint "
+                       : "FROM job j INDEXED BY job_failed_seq ";
+}
+
 template <class T>
 void bind_if(sqlite_query& query, const std::optional<T>& value) {
   if (value)
@@ -66,10 +73,6 @@ private:
   SQLite::Statement statement_;
   sqlite_query query_;
 };
-
-constexpr const char* select_jobs =
-  "SELECT" REEVE_SQLITE_JOB_COLUMNS
-  "FROM job j LEFT JOIN queue q ON 0 LEFT JOIN running r ON 0 WHERE";
 
 std::vector<std::string> types_of(sqlite_connection& db,
                                   const failure_filter& filter) {
@@ -145,12 +148,16 @@ failure_preview sqlite_store::preview_failures(const failure_filter& filter) {
     auto& db = connection();
     sqlite_transaction snapshot{db, "BEGIN"};
     {
-      failure_query query{db, "SELECT count(*) FROM job j WHERE", filter, ""};
+      failure_query query{
+        db, "SELECT count(*) " + failed_jobs(filter) + "WHERE", filter, ""};
       query->next();
       result.matched = query->integer(0);
     }
-    failure_query query{db, select_jobs, filter,
-                        " ORDER BY j.seq DESC LIMIT ?"};
+    failure_query query{db,
+                        "SELECT" REEVE_SQLITE_JOB_COLUMNS + failed_jobs(filter)
+                          + "LEFT JOIN queue q ON 0 LEFT JOIN running r ON 0"
+                            " WHERE",
+                        filter, " ORDER BY j.seq DESC LIMIT ?"};
     query->bind(preview_sample);
     while (query->next())
       result.sample.push_back(read_job(*query));
@@ -169,10 +176,11 @@ write_answer sqlite_writer::on(const bulk_retry_write& x, bool) {
   };
   std::vector<failure> page;
   {
-    failure_query query{db_, "SELECT j.seq, j.unique_key FROM job j WHERE",
-                        x.filter,
-                        " AND j.finished_at <= ? AND j.seq < ?"
-                        " ORDER BY j.seq DESC LIMIT ?"};
+    failure_query query{
+      db_, "SELECT j.seq, j.unique_key " + failed_jobs(x.filter) + "WHERE",
+      x.filter,
+      " AND j.finished_at <= ? AND j.seq < ?"
+      " ORDER BY j.seq DESC LIMIT ?"};
     query->bind(result.failed_until, x.before_seq.value_or(newest_seq),
                 int64_t{x.limit} + 1);
     while (query->next())

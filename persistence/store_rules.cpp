@@ -244,6 +244,8 @@ std::optional<refusal> check(const enqueue_write& x) {
   checks.optional(&checker::text, "idempotency_hash", x.idempotency_hash);
   if (x.max_attempts < 1 || x.max_attempts > 1'000'000)
     checks.fail("max_attempts", "is not within 1 and 1,000,000");
+  if (x.priority < -max_priority || x.priority > max_priority)
+    checks.fail("priority", "is not within -1,000 and 1,000");
   if (x.run_at
       && (*x.run_at < earliest_timestamp || *x.run_at > latest_timestamp))
     checks.fail("run_at", "is not within the years 1 and 9999");

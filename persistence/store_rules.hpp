@@ -14,6 +14,9 @@ namespace reeve {
 /// PostgreSQL cannot index much more than 2,600 bytes.
 inline constexpr size_t max_key_bytes = 1'024;
 
+/// Priorities are within plus and minus this: claims look at each one apart.
+inline constexpr int32_t max_priority = 1'000;
+
 /// Largest price, grant or balance in tokens, and largest use of one step.
 inline constexpr int64_t max_amount = 1'000'000'000'000'000;
 

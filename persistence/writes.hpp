@@ -24,6 +24,9 @@ enum class refusal_code : uint8_t {
   key_reused,
   /// The user's balance is smaller than the price.
   insufficient_funds,
+  /// Another transaction holds what a run's write needs; nothing was changed,
+  /// ask again. (What a client asks for becomes `conflict` instead.)
+  blocked,
 };
 
 std::string_view to_string(refusal_code x);

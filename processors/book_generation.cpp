@@ -88,7 +88,7 @@ step_result book_generation::write(job_context& context,
     parse_book_text(std::get<std::string>(answer.result), book.pages);
   // Another try may well bring a better one; nothing of this one is kept.
   if (auto* err = std::get_if<unusable>(&parsed))
-    throw run_ended{outcome::failed("The text " + err->why)};
+    throw paid_end(lane, answer, outcome::failed("The text " + err->why));
   auto pages = nlohmann::json::array();
   book_pages kept;
   kept.content_id = context.current().target_id;

@@ -40,7 +40,7 @@ outcome card_analysis::run(job_context& context) {
   const auto& job = context.current();
   context.progress(0, "looking up the scrap");
   auto scrap = context.find_scrap(job.target_id);
-  if (!scrap)
+  if (!scrap || !may_use(job.user_id, scrap->user_id))
     return outcome::failed_permanently(std::string{target_gone_message});
   context.progress(10, "analysing");
   auto made = context.step("analysis", {{"scrap_id", scrap->id}},
@@ -63,7 +63,8 @@ step_result card_analysis::analyze(job_context& context, const scrap& scrap) {
   });
   auto checked = accepted(std::get<analysis>(std::move(answer.result)));
   if (auto* refused = std::get_if<unacceptable>(&checked))
-    throw run_ended{outcome::failed("The analysis " + refused->why)};
+    throw paid_end(lane, answer,
+                   outcome::failed("The analysis " + refused->why));
   const auto& made = std::get<analysis>(checked);
   step_result result;
   result.result = {{"summary", made.summary},

@@ -11,7 +11,8 @@ namespace reeve {
 
 /// Has the scrap `target_id` analysed. The result is `{"card_id", "scrap_id",
 /// "model", "tags"}`; the card is stored with the job's COMPLETED. When the
-/// scrap is gone, the job fails for good with `target_gone_message`.
+/// scrap is gone, or another user's, the job fails for good with
+/// `target_gone_message`.
 class card_analysis final : public processor {
 public:
   static constexpr std::string_view type = "CARD_ANALYSIS";

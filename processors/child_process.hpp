@@ -27,7 +27,7 @@ struct child_command {
   /// More on its standard output ends it.
   size_t max_output_bytes = 1024 * 1024;
   /// From SIGTERM to SIGKILL.
-  std::chrono::milliseconds grace{5'000};
+  std::chrono::milliseconds grace{500};
   /// Hears the lines on its standard error, on the calling thread, without
   /// line ends. A line is cut at `max_error_line_bytes`.
   std::function<void(std::string_view line)> on_error_line;

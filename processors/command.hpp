@@ -15,8 +15,10 @@ struct command_options {
   std::vector<std::string> argv;
   /// More on its standard output fails the job for good.
   size_t max_output_bytes = 1024 * 1024;
-  /// From SIGTERM to SIGKILL when the job is cancelled or times out.
-  std::chrono::milliseconds grace{5'000};
+  /// From SIGTERM to SIGKILL when the job is cancelled or times out. A node
+  /// gives up on a slot that does not end within `queue.wedged-grace`: well
+  /// below that.
+  std::chrono::milliseconds grace{500};
   /// Empty: the node's.
   std::string working_directory;
   /// Names of the node's variables that the program gets beside PATH, HOME,

@@ -133,11 +133,13 @@ step_result write_day_text(job_context& context, text_model& model,
   });
   auto content = sanitized(std::get<std::string>(answer.result));
   if (text::is_blank(content))
-    throw run_ended{outcome::failed("The text has nothing to read in it")};
+    throw paid_end(lane, answer,
+                   outcome::failed("The text has nothing to read in it"));
   if (text::code_points(content) > max_day_text_code_points)
-    throw run_ended{outcome::failed("The text has more than "
-                                    + std::to_string(max_day_text_code_points)
-                                    + " characters")};
+    throw paid_end(lane, answer,
+                   outcome::failed("The text has more than "
+                                   + std::to_string(max_day_text_code_points)
+                                   + " characters"));
   auto result = paid_step(lane, answer, {{"content", std::move(content)}});
   result.result["model"] = result.model;
   return result;

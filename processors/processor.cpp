@@ -60,18 +60,51 @@ nlohmann::json job_context::step(std::string_view name,
   done.input_hash = sha256_hex(input.dump());
   if (auto known = find_step(done.name, done.input_hash))
     return *std::move(known);
-  auto started = std::chrono::steady_clock::now();
-  auto made = work();
-  done.took = std::chrono::duration_cast<std::chrono::milliseconds>(
-    std::chrono::steady_clock::now() - started);
-  done.result = std::move(made.result);
-  done.provider = std::move(made.provider);
-  done.model = std::move(made.model);
-  done.used = made.used;
   done.run = current().run;
-  auto result = done.result;
-  store_step(std::move(done), std::move(made.effects));
-  return result;
+  auto started = std::chrono::steady_clock::now();
+  auto finish = [&done, started](std::string provider, std::string model,
+                                 const usage& used) {
+    done.took = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::steady_clock::now() - started);
+    done.provider = std::move(provider);
+    done.model = std::move(model);
+    done.used = used;
+  };
+  step_result made;
+  try {
+    made = work();
+  } catch (const run_ended& end) {
+    finish(end.provider, end.model, end.used);
+    record_failed(std::move(done));
+    throw;
+  }
+  finish(std::move(made.provider), std::move(made.model), made.used);
+  done.result = std::move(made.result);
+  try {
+    store_step(done, std::move(made.effects));
+  } catch (const run_ended&) {
+    record_failed(std::move(done));
+    throw;
+  }
+  return std::move(done.result);
+}
+
+// The key has the run and a number in it: no two of these are the same step,
+// and none is found by a step that is to be done.
+void job_context::record_failed(job_step step) {
+  if (step.used == usage{})
+    return;
+  nlohmann::json key{{"input_hash", step.input_hash},
+                     {"run", step.run},
+                     {"failure", ++failed_steps_}};
+  step.name += " (failed)";
+  step.input_hash = sha256_hex(key.dump());
+  step.result = nullptr;
+  try {
+    store_step(std::move(step), {});
+  } catch (const run_ended&) {
+    // How the run ended before is what counts.
+  }
 }
 
 outcome outcome_of(provider_failure x) {

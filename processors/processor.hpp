@@ -46,6 +46,10 @@ struct outcome {
 /// outcome.
 struct run_ended {
   outcome how;
+  /// What was paid for nothing, and whom: `job_context::step` records it.
+  usage used{};
+  std::string provider{};
+  std::string model{};
 };
 
 /// What a step makes: its result, and what is committed with it.
@@ -99,8 +103,10 @@ public:
   /// Does `work` once a job: its result is committed before this returns, and
   /// a later run, on any node, takes it from there. `input` is whatever the
   /// result depends on: a step with another input is done anew. An exception
-  /// of `work` stores nothing. Throws `run_ended` when the run lost its job or
-  /// an effect's target is gone.
+  /// of `work` stores no result; what a `run_ended` says was used is recorded
+  /// as a step `NAME (failed)`, which is never taken for one that was done.
+  /// Throws `run_ended` when the run lost its job or an effect's target is
+  /// gone.
   nlohmann::json step(std::string_view name, const nlohmann::json& input,
                       const std::function<step_result()>& work);
 
@@ -132,6 +138,12 @@ protected:
     const std::string& name, const std::string& input_hash) = 0;
   /// Returns after the commit.
   virtual void store_step(job_step step, std::vector<effect> effects) = 0;
+
+private:
+  void record_failed(job_step step);
+
+  /// Of this run.
+  uint32_t failed_steps_ = 0;
 };
 
 /// Calls a provider in its turn and tells the lane how it went; a failure ends
@@ -142,6 +154,12 @@ provider_answer<T> call_provider(job_context& context, const lane_key& lane,
 
 /// What a run's end is after a provider's failure.
 outcome outcome_of(provider_failure x);
+
+/// The end of a run by an answer that has its price all the same: a failure, or
+/// a result that is of no use.
+template <class T>
+run_ended paid_end(const lane_key& lane, const provider_answer<T>& answer,
+                   outcome how);
 
 /// The work of one job type. One object serves all job actors: `run` is
 /// called from several threads at once and must not keep state.
@@ -177,8 +195,15 @@ provider_answer<T> call_provider(job_context& context, const lane_key& lane,
     permit->report(std::move(report));
   }
   if (failure != nullptr)
-    throw run_ended{outcome_of(std::move(*failure))};
+    throw paid_end(lane, answer, outcome_of(std::move(*failure)));
   return answer;
+}
+
+template <class T>
+run_ended paid_end(const lane_key& lane, const provider_answer<T>& answer,
+                   outcome how) {
+  return {std::move(how), answer.used, lane.provider,
+          answer.model.empty() ? lane.model : answer.model};
 }
 
 } // namespace reeve

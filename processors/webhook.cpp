@@ -52,13 +52,16 @@ outcome with_delay(outcome x, std::optional<milliseconds> delay) {
   return x;
 }
 
-outcome outcome_of(const net::client_failure& failure) {
+outcome outcome_of(const net::client_failure& failure,
+                   const std::string& type) {
   auto message = "The webhook was not delivered: " + failure.message;
   switch (failure.code) {
     case net::client_error::cancelled:
       return outcome::cancelled();
     case net::client_error::unreachable:
     case net::client_error::cut_off:
+      return outcome::provider_down(std::move(message));
+    // What this job asks for may be what takes so long.
     case net::client_error::timeout:
       return outcome::failed(std::move(message));
     case net::client_error::too_large:
@@ -66,8 +69,8 @@ outcome outcome_of(const net::client_failure& failure) {
       return outcome::failed_permanently(std::move(message));
     case net::client_error::forbidden_address:
       return outcome::failed_permanently(
-        std::move(message)
-        + " (the type's allow_private permits such addresses)");
+        std::move(message) + " (types." + type
+        + ".addresses = \"any\" permits such addresses)");
   }
   return outcome::failed(std::move(message));
 }
@@ -83,6 +86,9 @@ outcome outcome_of(net::http_response response) {
   auto delay = net::retry_after(response, std::chrono::system_clock::now());
   if (status == 429 || (status == 503 && delay))
     return outcome::throttled(std::move(message), delay);
+  // A gateway's word that the service is not there.
+  if (status == 502 || status == 503 || status == 504)
+    return outcome::provider_down(std::move(message), delay);
   if (status == 408 || status == 425 || status >= 500)
     return with_delay(outcome::failed(std::move(message)), delay);
   return outcome::failed_permanently(std::move(message));
@@ -149,10 +155,15 @@ outcome webhook::run(job_context& context) {
   auto deadline = steady_clock::now() + options_.timeout;
   for (int redirects = 0;; ++redirects) {
     auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
+    if (left <= milliseconds{0} && redirects > 0)
+      return outcome::failed(
+        "The webhook was not delivered: its redirects took "
+        "longer than "
+        + std::to_string(options_.timeout.count()) + " ms");
     request.total_timeout = std::max(milliseconds{1}, left);
     auto answer = net::send(request, context.stop());
     if (auto* failure = std::get_if<net::client_failure>(&answer))
-      return outcome_of(*failure);
+      return outcome_of(*failure, context.current().type);
     auto& response = std::get<net::http_response>(answer);
     if (response.status < 300 || response.status > 399)
       return outcome_of(std::move(response));

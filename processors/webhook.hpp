@@ -32,11 +32,13 @@ struct webhook_options {
 ///
 /// A 2xx answer completes the job: JSON is the result, any other UTF-8 text is
 /// `{"body": text}`, other bytes are `{"bytes": count}`, nothing is null. 429,
-/// and 503 with Retry-After, are `throttled`; 408, 425, other 5xx, and a
-/// service that is not there or does not answer in time are `failed`, with
-/// Retry-After as the least delay. Every other answer fails the job for good,
-/// as do redirects but for 307 and 308 to the same scheme, host and port (three
-/// at most), and addresses that are not public unless they are allowed.
+/// and 503 with Retry-After, are `throttled`. A service that is not there, cuts
+/// its answer off, or lets a gateway say so (502, 503, 504) is `provider_down`.
+/// 408, 425, other 5xx and no answer in time are `failed`: the job itself may
+/// be why. Retry-After is the least delay of all of these. Every other answer
+/// fails the job for good, as do redirects but for 307 and 308 to the same
+/// scheme, host and port (three at most), and addresses that are not public
+/// unless they are allowed.
 class webhook final : public processor {
 public:
   /// Throws `std::invalid_argument` for a URL that is not http or https with a

@@ -6,6 +6,8 @@
 #include "net/problem.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 
 namespace reeve {
 
@@ -34,6 +36,8 @@ failure classify(const caf::error& err) {
         return {422, "key_reused"};
       case ec::insufficient_funds:
         return {402, "insufficient_funds"};
+      case ec::provider_unavailable:
+        return {503, "provider_unavailable"};
       case ec::shutting_down:
         return {503, "shutting_down"};
       case ec::restart_limit:
@@ -45,6 +49,15 @@ failure classify(const caf::error& err) {
       || err == caf::sec::request_receiver_down)
     return {503, "outcome_unknown"};
   return {500, "internal_error"};
+}
+
+// When it is known how long the failure lasts; at least a second.
+std::optional<std::chrono::seconds> retry_after(const caf::error& err) {
+  if (!err.context().match_elements<std::string, caf::timespan>())
+    return std::nullopt;
+  auto delay = std::chrono::ceil<std::chrono::seconds>(
+    err.context().get_as<caf::timespan>(1));
+  return std::max(delay, std::chrono::seconds{1});
 }
 
 // Only texts of ours are shown, never internals.
@@ -60,7 +73,8 @@ std::string detail_of(const caf::error& err, const failure& what) {
     return "There is nothing with this id";
   if (what.status == 500)
     return "Something went wrong inside the node; its log says more";
-  if (err.context().match_elements<std::string>())
+  if (err.context().match_elements<std::string>()
+      || err.context().match_elements<std::string, caf::timespan>())
     return err.context().get_as<std::string>(0);
   return std::string{what.code};
 }
@@ -114,6 +128,13 @@ void exchange::respond(int status, const ordered_json& body) {
 
 void exchange::fail(const caf::error& err) {
   auto what = classify(err);
+  if (err == ec::provider_unavailable) {
+    auto response = net::problem(what.status, what.code, detail_of(err, what));
+    if (auto delay = retry_after(err))
+      response.headers.emplace_back("Retry-After",
+                                    std::to_string(delay->count()));
+    return respond(std::move(response));
+  }
   fail(what.status, what.code, detail_of(err, what));
 }
 

@@ -156,6 +156,10 @@ enqueue_write enqueue_from(const exchange& x, const nlohmann::json& body,
     static_cast<uint32_t>(in.optional_integer("max_attempts", 1, most_attempts)
                             .value_or(type.max_attempts));
   result.unique_key = in.optional_text("unique_key", longest_key);
+  if (result.unique_key && result.unique_key->starts_with(own_key_prefix))
+    throw bad_request(where + "/unique_key must not begin with '"
+                      + std::string{own_key_prefix}
+                      + "': such keys are the node's own");
   result.user_id = owner_of(x, in.optional_text("user_id", longest_user));
   return result;
 }

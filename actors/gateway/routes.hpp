@@ -91,6 +91,9 @@ void get_stats(exchange& x);
 
 // -- shared by handlers -------------------------------------------------------
 
+/// Of the unique keys that the node makes up itself; clients cannot take one.
+inline constexpr std::string_view own_key_prefix = "reeve:";
+
 /// The body as JSON. Throws `bad_request` (400, 415).
 nlohmann::json json_body(const exchange& x);
 

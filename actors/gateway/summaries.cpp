@@ -27,7 +27,7 @@ void enqueue_for(exchange& x, const summary_view& found, std::string type) {
     throw bad_request(404, "not_found", "This node has no type " + type);
   enqueue_write what;
   what.id = make_uuid();
-  what.unique_key = type + ':' + found.what.id;
+  what.unique_key = std::string{own_key_prefix} + type + ':' + found.what.id;
   what.type = std::move(type);
   what.target_id = found.what.id;
   what.user_id = found.what.user_id;

@@ -155,8 +155,8 @@ std::variant<nlohmann::json, provider_failure> analysis_server::ask(
   if (response.status < 200 || response.status > 299)
     return failure_of(response, name_,
                       safe_detail(raw_detail(response.body), secrets));
-  if (is_cut_off(response))
-    return cut_off(name_, "before its first byte");
+  if (auto err = cut_off_json(response, name_))
+    return *std::move(err);
   nlohmann::json json;
   try {
     json = net::parse_json(response.body, answer_limits);

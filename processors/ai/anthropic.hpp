@@ -19,15 +19,14 @@ struct anthropic_options : remote_options {
 /// Streams `POST /v1/messages` of version 2023-06-01. Beyond what
 /// processors/ai/http_failure.hpp says:
 ///
-/// | what happened | failure | lane |
-/// |---|---|---|
-/// | the key, the permission, the money or the model is missing |
-/// `provider_down` | pause | | `overloaded_error`, `api_error`,
-/// `timeout_error`, also within a stream | `provider_down` | outage | |
-/// `rate_limit_error`, also within a stream | `throttled` | throttle | | the
-/// stream ends without `message_stop` | `provider_down` | outage | | the text
-/// was cut at `max_tokens`, or is empty | `failed` | none | | a refusal |
-/// `failed_permanently` | none |
+/// - The key, the permission, the money or the model is missing:
+///   `provider_down`, lane pause.
+/// - `overloaded_error`, `api_error`, `timeout_error`, also within a stream:
+///   `provider_down`, lane outage.
+/// - `rate_limit_error`, also within a stream: `throttled`, lane throttle.
+/// - The stream ends without `message_stop`: `provider_down`, lane outage.
+/// - The text was cut at `max_tokens`, or is empty: `failed`.
+/// - A refusal: `failed_permanently`.
 ///
 /// Messages name provider and model, and contain neither the key nor what was
 /// asked.

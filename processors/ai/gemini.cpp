@@ -114,7 +114,9 @@ provider_failure failure_of_status(
   if (status == "FAILED_PRECONDITION")
     return paused("The " + name + " is not to be had" + more);
   if (response.status == 404)
-    return paused("The " + name + " is not known there" + more);
+    return paused("The " + name
+                  + " is not known there; check the configured URL and model"
+                  + more);
   if (result.kind == run_outcome::throttled && details.retry_delay)
     result.delay = std::max(details.retry_delay.value(),
                             result.delay.value_or(details.retry_delay.value()));
@@ -170,8 +172,8 @@ provider_answer<image> gemini::draw(const image_request& request,
       {},
       {},
       {}};
-  if (is_cut_off(response))
-    return {cut_off(name_, "before its first byte"), {}, {}, {}};
+  if (auto err = cut_off_json(response, name_))
+    return {*std::move(err), {}, {}, {}};
   try {
     return answer_of(
       net::parse_json(response.body, {.depth = 32, .elements = 20'000}));

@@ -21,13 +21,13 @@ struct gemini_options : remote_options {
 /// Calls `POST /v1beta/models/{model}:generateContent`. Beyond what
 /// processors/ai/http_failure.hpp says:
 ///
-/// | what happened | failure | lane |
-/// |---|---|---|
-/// | the key, the permission or the model is missing | `provider_down` | pause
-/// | | `RESOURCE_EXHAUSTED`; the delay is `retryDelay` or `Retry-After` |
-/// `throttled` | throttle | | the prompt or the picture was blocked |
-/// `failed_permanently` | none | | no picture, or bytes that are none, or of
-/// another type than declared | `failed` | none |
+/// - The key, the permission or the model is missing: `provider_down`, lane
+///   pause.
+/// - 429: `throttled`, lane throttle; the delay is the longer one of
+///   `retryDelay` and `Retry-After`.
+/// - The prompt or the picture was blocked: `failed_permanently`.
+/// - No picture, or bytes that are none, or of another type than declared:
+///   `failed`.
 ///
 /// Only PNG, JPEG and WebP come out. Messages name provider and model, and
 /// contain neither the key nor what was asked.

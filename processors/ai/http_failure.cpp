@@ -111,15 +111,17 @@ provider_failure failure_of(const net::http_response& response,
     return {run_outcome::provider_down,
             "The " + name + " is not available" + http, delay,
             lane_effect::outage};
+  // No job can be to blame for where it is sent.
+  if (status >= 300 && status <= 399)
+    return paused("The " + name + " redirects elsewhere (" + status_text(status)
+                  + "), which is not followed; check the configured URL");
+  if (status == 404 || status == 405)
+    return paused("The " + name
+                  + " does not take requests there; check the configured URL"
+                  + http + more);
   if (status >= 400 && status <= 499)
     return {run_outcome::failed_permanently,
             "The " + name + " refused the request" + http + more,
-            {},
-            lane_effect::none};
-  if (status >= 300 && status <= 399)
-    return {run_outcome::failed_permanently,
-            "The " + name + " redirects elsewhere (" + status_text(status)
-              + "), which is not followed; check the configured URL",
             {},
             lane_effect::none};
   return {run_outcome::failed,
@@ -139,9 +141,15 @@ std::string safe_detail(const std::string& raw,
   return result;
 }
 
-bool is_cut_off(const net::http_response& response) {
-  return response.status != 204 && response.body.empty()
-    && !field_of(response, "content-length");
+std::optional<provider_failure> cut_off_json(const net::http_response& response,
+                                             const std::string& name) {
+  auto has_length = field_of(response, "content-length").has_value()
+    || field_of(response, "transfer-encoding").has_value();
+  if (response.status == 204 || has_length
+      || nlohmann::json::accept(response.body))
+    return std::nullopt;
+  return cut_off(
+    name, response.body.empty() ? "before its first byte" : "before its end");
 }
 
 bool is_event_stream(const net::http_response& response) {

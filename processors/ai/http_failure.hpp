@@ -14,27 +14,24 @@ namespace reeve {
 /// What a request that got no whole answer means. `name` is whom it went to,
 /// e.g. `analysis server 127.0.0.1:8000`.
 ///
-/// | what happened | failure | lane |
-/// |---|---|---|
-/// | no connection, cut off, timeout | `provider_down` | outage |
-/// | the configured URL or key cannot be used | `provider_down` | pause |
-/// | the answer is too large | `failed` | none |
-/// | the stop token fired | `cancelled` | none |
+/// - No connection, cut off, timeout: `provider_down`, lane outage.
+/// - The configured URL or key cannot be used: `provider_down`, lane pause.
+/// - The answer is too large: `failed`.
+/// - The stop token fired: `cancelled`.
 provider_failure failure_of(const net::client_failure& err,
                             const std::string& name);
 
 /// What a status that is no success means. `detail` is what the provider says
 /// about it, made safe by `safe_detail`.
 ///
-/// | status | failure | lane |
-/// |---|---|---|
-/// | 401, 402, 403: the operator's to mend | `provider_down` | pause |
-/// | 429 | `throttled` | throttle |
-/// | 408, 425, 5xx | `provider_down` | outage |
-/// | 3xx and the other 4xx | `failed_permanently` | none |
-/// | anything else | `failed` | none |
+/// - 429: `throttled`, lane throttle.
+/// - 408, 425, 5xx: `provider_down`, lane outage.
+/// - 401, 402, 403 (key, money) and 3xx, 404, 405 (URL) are the operator's to
+///   mend: `provider_down`, lane pause.
+/// - The other 4xx: `failed_permanently`.
+/// - Anything else: `failed`.
 ///
-/// A `Retry-After` becomes the delay.
+/// A `Retry-After` of 401, 403, 408, 425, 429 and 5xx becomes the delay.
 provider_failure failure_of(const net::http_response& response,
                             const std::string& name, const std::string& detail);
 
@@ -56,9 +53,11 @@ std::string status_text(int status);
 std::string safe_detail(const std::string& raw,
                         std::initializer_list<std::string_view> secrets);
 
-/// No length was announced and no byte came: the connection ended in the head
-/// or right behind it, which the transport cannot tell from an empty answer.
-bool is_cut_off(const net::http_response& response);
+/// The failure of an answer of JSON that ended with its connection, without a
+/// length and not in chunks, and is no JSON: the transport cannot tell its end
+/// from a cut. None when it is whole, or of a known length.
+std::optional<provider_failure> cut_off_json(const net::http_response& response,
+                                             const std::string& name);
 
 /// By its content type.
 bool is_event_stream(const net::http_response& response);

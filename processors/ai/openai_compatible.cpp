@@ -51,7 +51,9 @@ provider_failure failure_of_error(
       || has_type("billing_not_active"))
     return paused("The " + name + " wants to be paid" + more);
   if (response.status == 404 || has_type("model_not_found"))
-    return paused("The " + name + " is not known there" + more);
+    return paused("The " + name
+                  + " is not known there; check the configured URL and model"
+                  + more);
   return failure_of(response, name, detail);
 }
 

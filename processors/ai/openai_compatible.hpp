@@ -20,13 +20,12 @@ struct openai_compatible_options : remote_options {
 /// that does not stream is understood, too. Beyond what
 /// processors/ai/http_failure.hpp says:
 ///
-/// | what happened | failure | lane |
-/// |---|---|---|
-/// | no such model; 429 with `insufficient_quota` | `provider_down` | pause |
-/// | the stream ends without a `finish_reason` | `provider_down` | outage |
-/// | an error within the stream | as its status would be, or an outage | |
-/// | the text was cut at `max_tokens`, or is empty | `failed` | none |
-/// | a refusal, `content_filter` | `failed_permanently` | none |
+/// - No such model, or 429 with `insufficient_quota`: `provider_down`, lane
+///   pause.
+/// - The stream ends without a `finish_reason`: `provider_down`, lane outage.
+/// - An error within the stream: what its status would be; of none, an outage.
+/// - The text was cut at `max_tokens`, or is empty: `failed`.
+/// - A refusal, `content_filter`: `failed_permanently`.
 ///
 /// Messages name provider and model, and contain neither the key nor what was
 /// asked.

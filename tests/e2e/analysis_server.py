@@ -13,7 +13,8 @@ from faults import FaultTest, wait_until
 from harness import (ROOT, Process, both_stores, free_port,
                      read_article)
 
-QUICK = {"retry.backoff": "50ms", "retry.max-backoff": "200ms"}
+QUICK = {"retry.backoff": "50ms", "retry.max-backoff": "200ms",
+         "gate.breaker-delay": "50ms", "gate.breaker-max-delay": "200ms"}
 
 
 def seconds_between(earlier: str, later: str) -> float:

@@ -125,7 +125,8 @@ class Refused(NodeTest):
         wrong = {"type": [1, [], {}, True, ""], "target_id": [1, [], {}, ""],
                  "payload": [1, "x", [], True],
                  "priority": ["1", 1.5, True, [], {}],
-                 "max_attempts": ["3", 2.5, False], "unique_key": [1, "", []],
+                 "max_attempts": ["3", 2.5, False],
+                 "unique_key": [1, "", [], "reeve:mine"],
                  "user_id": [1, "", {}], "run_at": [0, True, [], ""]}
         for name, values in wrong.items():
             for value in values:

@@ -99,7 +99,7 @@ class Crashes(BookTest):
             **fake.options, "retry.backoff": "20ms",
             "types.BOOK_GENERATION.max-attempts": 3})
         for user in USERS:
-            self.grant(node, 40 * price_of(2), user)
+            self.grant(node, max(40, 2 * rounds) * price_of(2), user)
         customers = [Customer(self, node, user, seed + n)
                      for n, user in enumerate(USERS)]
         for customer in customers:

@@ -4,8 +4,8 @@ import unittest
 from faults import FaultTest, wait_until
 from harness import both_stores
 
-ALWAYS = ["supervisor", "event-hub", "db", "query", "recall", "recovery",
-          "scheduler", "gateway"]
+ALWAYS = ["supervisor", "event-hub", "db", "query", "recall", "embedder",
+          "recovery", "scheduler", "gateway"]
 FIELDS = {"name", "id", "parent", "state", "mailbox", "messages", "restarts",
           "last_error", "uptime_seconds", "job_id"}
 

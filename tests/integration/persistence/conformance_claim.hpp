@@ -32,7 +32,7 @@ SCENARIO("jobs are claimed by priority, then by due time, then by age") {
     return add(x).id;
   };
   auto f = put(5, 0), c = put(0, 2), d = put(0, 2), b = put(0, 1),
-       a = put(-1, 9), e = put(2'147'483'646, 0);
+       a = put(-1, 9), e = put(1'000, 0);
   std::vector<std::string> order;
   for (const auto& x : get<claimed>(claim(4)).jobs)
     order.push_back(x.id);

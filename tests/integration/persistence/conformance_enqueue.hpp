@@ -40,6 +40,21 @@ SCENARIO("an enqueued job is PENDING and found again") {
   CHECK(answer.job.run_at == answer.job.created_at);
 }
 
+SCENARIO("a priority is within plus and minus 1,000") {
+  for (int32_t priority : {-1'001, 1'001, 2'000'000'000}) {
+    auto x = new_job();
+    x.priority = priority;
+    const auto no = answer(x);
+    CHECK_EQ(code_of(no), "invalid_argument");
+    CHECK(message_of(no).find("priority") != std::string::npos);
+  }
+  for (int32_t priority : {-1'000, 1'000}) {
+    auto x = new_job();
+    x.priority = priority;
+    CHECK_EQ(add(x).priority, priority);
+  }
+}
+
 SCENARIO("ids are found in either case, and only ids") {
   auto x = add();
   std::string upper;

@@ -4,7 +4,6 @@
 
 #include <caf/test/bdd_dsl.hpp>
 
-#include <cmath>
 #include <set>
 
 #include "postgres_fixture.hpp"
@@ -181,58 +180,6 @@ SCENARIO("cards that are committed late or deleted are found or not") {
   CHECK_EQ(found(), (texts{"late", "no direction"}));
   store->reconnect();
   CHECK_EQ(found(), (texts{"late", "no direction"}));
-}
-
-SCENARIO("the extension `vector` and the search in memory agree") {
-  pqxx::connection db{backend.url};
-  // More than one page of loading.
-  pqxx::nontransaction{db}.exec(R"(
-    INSERT INTO reeve.knowledge_cards (id, scrap_id, job_id, user_id, summary,
-      tags, embedding, model, created_at)
-    SELECT gen_random_uuid(), gen_random_uuid(), gen_random_uuid(),
-      CASE WHEN i % 3 = 0 THEN 'user' END, i::text, '{}',
-      ARRAY(SELECT (sin(i * d * 0.37) + 0.01)::real
-            FROM generate_series(1, 16) d), '',
-      now() - i * interval '1 minute'
-    FROM generate_series(1, 6000) i)");
-  card_search what;
-  for (int d = 1; d <= 16; ++d)
-    what.embedding.push_back(static_cast<float>(d % 5) - 2);
-  what.user_id = "user";
-  what.before = std::chrono::time_point_cast<std::chrono::microseconds>(
-    std::chrono::system_clock::now() - std::chrono::hours{10});
-  what.limit = 50;
-  // By another way: in SQL, in double precision.
-  std::vector<double> cosines;
-  pqxx::nontransaction asked{db};
-  for (const auto& row : asked.exec(
-         R"(
-    SELECT c.id, sum(x * y) / sqrt(sum(x * x)) / sqrt(sum(y * y)) AS cosine
-    FROM reeve.knowledge_cards c,
-      unnest(c.embedding::float8[], $1::float8[]) AS t(x, y)
-    WHERE user_id = 'user' AND created_at < reeve.instant($2)
-    GROUP BY c.seq, c.id ORDER BY cosine DESC, c.seq LIMIT 50)",
-         pqxx::params{what.embedding, what.before->time_since_epoch().count()}))
-    cosines.push_back(row[1].as<double>());
-  auto check = [&] {
-    const auto hits = store->similar_cards(what);
-    REQUIRE_EQ(hits.size(), cosines.size());
-    for (size_t i = 0; i < hits.size(); ++i) {
-      CHECK(std::abs(hits[i].similarity - cosines[i]) < 1e-5);
-      CHECK(hits[i].card.user_id == "user");
-      CHECK(hits[i].card.created_at < *what.before);
-      CHECK(hits[i].card.embedding.empty());
-    }
-  };
-  check();
-  const auto available = backend.number(
-    "SELECT count(*) FROM pg_available_extensions WHERE name = 'vector'");
-  if (available == 0) {
-    MESSAGE("SKIPPED with `vector`: the server does not have it");
-    return;
-  }
-  asked.exec("CREATE EXTENSION vector");
-  check();
 }
 
 END_FIXTURE_SCOPE()

@@ -286,7 +286,61 @@ SCENARIO("what is not claimed does not slow a claim down") {
   CHECK_LT(steps(), before + 100);
 }
 
+SCENARIO("pages of failures cost nothing for jobs that have not failed") {
+  sqlite_store store{file};
+  // How many steps of SQLite's machine the pages of three filters take.
+  const auto steps = [&] {
+    static int count = 0;
+    count = 0;
+    auto* db = store.connection().database().getHandle();
+    auto counting = [](void*) { return ++count, 0; };
+    sqlite3_progress_handler(db, 10, counting, nullptr);
+    failure_filter by_error, by_type, by_fingerprint;
+    by_error.error_like = "%nothing%";
+    by_type.type = "TEST";
+    by_type.error_like = "%nothing%";
+    by_fingerprint.fingerprint = "nothing";
+    for (const auto& x : {by_error, by_type, by_fingerprint}) {
+      CHECK_EQ(get<bulk_retried>(store, bulk_retry_write{x, {}, {}, 9}).matched,
+               0u);
+      CHECK_EQ(store.preview_failures(x).matched, 0);
+    }
+    sqlite3_progress_handler(db, 0, nullptr, nullptr);
+    return count;
+  };
+  const auto before = steps();
+  enqueue_batch_write others;
+  for (int i = 0; i < 6'000; ++i)
+    others.jobs.push_back(new_job());
+  get<enqueued_batch>(store, others);
+  CHECK_LT(steps(), before + 100);
+}
+
 // -- what SQLite itself refuses -----------------------------------------------
+
+SCENARIO("a payload that cannot be read is null") {
+  sqlite_store store{file};
+  get<enqueued>(store, new_job());
+  store.connection().exec("UPDATE job SET payload = '{\"x\": 1e400}'");
+  const auto got = claim(store, {"a", 1}, 30s);
+  REQUIRE_EQ(got.size(), 1u);
+  CHECK(got[0].payload.is_null());
+}
+
+SCENARIO("priorities are few, whoever writes them") {
+  auto store = connect();
+  get<enqueued>(*store, new_job());
+  SQLite::Database db{file, SQLite::OPEN_READWRITE, 5'000};
+  for (auto sql :
+       {"UPDATE queue SET priority = 1001",
+        "INSERT INTO queue (seq, job_type, priority, run_at, updated_at)"
+        " VALUES (9, 'TEST', -1001, 0, 0)",
+        "INSERT INTO job (id, job_type, target_id, payload, priority, run_at,"
+        " created_at, updated_at) SELECT replace(id, '-', 'x'), 'TEST', 'x',"
+        " '{}', 1001, 0, 0, 0 FROM job"})
+    CHECK_THROWS_AS(db.exec(sql), SQLite::Exception);
+  db.exec("UPDATE queue SET priority = -1000");
+}
 
 SCENARIO("the ledger is only added to, and no balance is negative") {
   auto store = connect();

@@ -14,7 +14,9 @@ if(REEVE_INITDB)
     integration/persistence/conformance_postgres.test.cpp
     integration/persistence/conformance_postgres_domain.test.cpp
     integration/persistence/postgres.test.cpp
+    integration/persistence/postgres_others.test.cpp
     integration/persistence/postgres_plans.test.cpp
+    integration/persistence/postgres_vector.test.cpp
     support/postgres_cluster.cpp
     support/main.cpp)
   target_include_directories(persistence-postgres-tests

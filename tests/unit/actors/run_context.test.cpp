@@ -82,6 +82,19 @@ SCENARIO("a step that is refused ends the run, each refusal in its way") {
   CHECK_EQ(steps.size(), 3u);
 }
 
+SCENARIO("a step that was paid for is stored although the run is to stop") {
+  auto result = run([this](job_context& context) {
+    context.step("text", 1, [this] {
+      control->stop.request_stop();
+      return make_result(41);
+    });
+    return outcome::completed("went on");
+  });
+  CHECK(result.kind == run_outcome::cancelled);
+  REQUIRE_EQ(steps.size(), 1u);
+  CHECK_EQ(steps[0].first.step.name, "text");
+}
+
 SCENARIO("a step whose work throws is not stored") {
   auto result = run([](job_context& context) {
     context.step("text", 1, []() -> step_result {

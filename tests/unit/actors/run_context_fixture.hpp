@@ -69,6 +69,8 @@ struct run_fixture {
   std::function<caf::result<changed>()> on_step;
   std::function<caf::result<permit_answer>()> on_permit;
   provider_gate_actor gate;
+  /// How long a permit takes to get back to the gate.
+  caf::timespan way_to_gate{0};
 
   std::mutex mutex;
   std::condition_variable heard;
@@ -90,17 +92,23 @@ struct run_fixture {
       return self->delegate(gate, std::move(x));
     };
     auto take_back = [this](run_services_actor::pointer self,
-                            const permit_return& x) {
-      if (gate)
-        self->send(gate, x);
-      std::unique_lock guard{mutex};
-      returned.push_back(x);
-      heard.notify_all();
+                            const permit_return& x) -> caf::result<void> {
+      {
+        std::unique_lock guard{mutex};
+        returned.push_back(x);
+        heard.notify_all();
+      }
+      if (!gate)
+        return caf::unit;
+      auto promise = self->make_response_promise<void>();
+      self->run_delayed(way_to_gate,
+                        [=, this]() mutable { promise.delegate(gate, x); });
+      return promise;
     };
     return sys.spawn([=, this](run_services_actor::pointer self)
                        -> run_services_actor::behavior_type {
       return reader_behavior<run_services_actor::behavior_type>(
-        reads, [](const recall_query&) { return card_hits{}; },
+        reads,
         [this](const card_search& x) {
           return answer_or_default<card_hits>(reads->similar, x);
         },
@@ -109,7 +117,7 @@ struct run_fixture {
           return on_step ? on_step() : caf::result<changed>{changed{}};
         },
         [=](permit_request& x) { return give(self, x); },
-        [=](const permit_return& x) { take_back(self, x); });
+        [=](const permit_return& x) { return take_back(self, x); });
     });
   }
 
@@ -164,6 +172,15 @@ struct run_fixture {
       .receive([&](lane_report& x) { result = std::move(x); },
                [](const caf::error& err) { CAF_FAIL(err); });
     return result;
+  }
+
+  void start_gate() {
+    lane_options options;
+    options.name = "text/m";
+    auto watcher = sys.spawn([]() -> lane_watcher_actor::behavior_type {
+      return {[](const lane_report&) {}};
+    });
+    gate = sys.spawn<provider_gate_impl>(options, watcher, uint64_t{1});
   }
 
   // Asks the gate until it says what is waited for.

@@ -63,6 +63,33 @@ SCENARIO("a call that was broken off teaches the lane nothing") {
   CHECK(!returned_permit().how);
 }
 
+SCENARIO("a report reaches its lane before the end of the run does") {
+  start_gate();
+  // The gate hears of the holder's death at once.
+  way_to_gate = 100ms;
+  auto is_stopped = false;
+  auto refused = [&](job_context& context) {
+    auto permit = context.acquire("text/m", 100);
+    if (is_stopped)
+      control->stop.request_stop();
+    call_report report;
+    report.effect = lane_effect::pause;
+    report.message = "401: invalid x-api-key";
+    permit->report(report);
+    return outcome::provider_down(report.message);
+  };
+  run(refused);
+  CHECK(lane().state == lane_state::paused);
+  CHECK_EQ(lane().in_flight, 0u);
+  AND("a run that is to stop reports it, too") {
+    self->request(gate, 1min, resume_lane{"text/m"})
+      .receive([](done) {}, [](const caf::error& err) { CAF_FAIL(err); });
+    is_stopped = true;
+    run(refused);
+    CHECK(lane().state == lane_state::paused);
+  }
+}
+
 SCENARIO("a no ends the run with its kind and delay") {
   permit_answer no;
   no.kind = run_outcome::throttled;
@@ -96,12 +123,7 @@ SCENARIO("a gate that is being restarted is asked again") {
 }
 
 SCENARIO("a cancelled run gives up its place in the queue at once") {
-  lane_options options;
-  options.name = "text/m";
-  auto watcher = sys.spawn([]() -> lane_watcher_actor::behavior_type {
-    return {[](const lane_report&) {}};
-  });
-  gate = sys.spawn<provider_gate_impl>(options, watcher, uint64_t{1});
+  start_gate();
   self->request(gate, 1min, permit_request{"text/m", 0})
     .receive([](const permit_answer& x) { CAF_CHECK_NOT_EQUAL(x.permit, 0u); },
              [](const caf::error& err) { CAF_FAIL(err); });

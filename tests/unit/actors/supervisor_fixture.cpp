@@ -84,10 +84,14 @@ child_factories supervisor_fixture::factories() {
     fail_when_absent(node, "query");
     return enroll(adopt(sys.spawn(mock_query, node)), node, "query");
   };
-  if (with_recall)
+  if (with_recall) {
     result.recall = [this] {
       return enroll(adopt(sys.spawn(mock_recall, node)), node, "recall");
     };
+    result.embedder = [this](const run_services_actor&) {
+      return enroll(adopt(sys.spawn(mock_embedder, node)), node, "embedder");
+    };
+  }
   for (const auto& lane : gates)
     result.gates.push_back({lane, [this, lane](const lane_watcher_actor&) {
                               return enroll(

@@ -119,6 +119,30 @@ SCENARIO("one run finds out whether a provider is back") {
   CHECK(last_claim() == (types_t{{"BOOK", 2}, {"CARD", 2}}));
 }
 
+SCENARIO("a run that calls nobody does not probe for ever") {
+  options.types = {{"BOOK", {"text/m", "image/m"}}, {"TIL", {"text/m"}}};
+  boot();
+  tell_lane("text/m", lane_state::broken);
+  tell_lane("text/m", lane_state::probing);
+  // Its text is done: from now on it only paints.
+  run(1, "BOOK");
+  CHECK(look().empty());
+  auto before = node->claims.size();
+  pass(14900ms);
+  CHECK(look().empty());
+  CHECK_EQ(node->claims.size(), before);
+  // Nothing announces it but the clock.
+  pass(100ms);
+  REQUIRE_EQ(node->claims.size(), before + 1);
+  CHECK(last_claim() == (types_t{{"BOOK", 1}, {"TIL", 1}}));
+  AND("the next one has as long") {
+    run(2, "TIL");
+    CHECK(look().empty());
+    pass(15s);
+    CHECK(!look().empty());
+  }
+}
+
 SCENARIO("an answer that promises more but brings nothing is not asked again") {
   boot();
   node->hold_claims = true;
@@ -301,11 +325,21 @@ SCENARIO("searches and steps reach whoever serves them") {
   CHECK(made->value.has_value());
   WHEN("the search is being restarted") {
     kill_child("recall");
-    auto failed = ask<card_hits>(uut, recall_query{"text", {}, 3});
+    auto failed = ask<card_hits>(uut, card_search{});
     settle();
     THEN("it fails at once") {
       CHECK_EQ(failed->err, ec::store_unavailable);
     }
+  }
+  WHEN("the embedder is being restarted") {
+    kill_child("embedder");
+    auto failed = ask<card_hits>(uut, recall_query{"text", {}, 3});
+    settle();
+    THEN("that is not the database's fault") {
+      CHECK_EQ(failed->err, ec::provider_unavailable);
+    }
+    pass(100ms);
+    CHECK_EQ(shown("embedder").restarts, 1u);
   }
 }
 

@@ -138,13 +138,20 @@ query_actor::behavior_type mock_query(query_actor::pointer self,
 recall_actor::behavior_type mock_recall(recall_actor::pointer self,
                                         mock_node_ptr node) {
   return {
+    [](const card_search&) { return card_hits(2); },
+    status_of(self, node, "recall"),
+  };
+}
+
+embedder_actor::behavior_type mock_embedder(embedder_actor::pointer self,
+                                            mock_node_ptr node) {
+  return {
     [](const recall_query& x) {
       card_hits result(1);
       result[0].card.summary = x.text;
       return result;
     },
-    [](const card_search&) { return card_hits(2); },
-    status_of(self, node, "recall"),
+    status_of(self, node, "embedder"),
   };
 }
 

@@ -15,6 +15,8 @@ query_actor::behavior_type mock_query(query_actor::pointer self,
                                       mock_node_ptr node);
 recall_actor::behavior_type mock_recall(recall_actor::pointer self,
                                         mock_node_ptr node);
+embedder_actor::behavior_type mock_embedder(embedder_actor::pointer self,
+                                            mock_node_ptr node);
 provider_gate_actor::behavior_type mock_gate(provider_gate_actor::pointer self,
                                              mock_node_ptr node,
                                              std::string lane);

@@ -3,6 +3,7 @@ reeve_test(reeve-actors-tests reeve_actors
   unit/actors/db_actor.test.cpp
   unit/actors/db_actor_writes.test.cpp
   unit/actors/decision.test.cpp
+  unit/actors/embedder.test.cpp
   unit/actors/event_hub.test.cpp
   unit/actors/executor.test.cpp
   unit/actors/explanation.test.cpp

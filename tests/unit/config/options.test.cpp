@@ -164,11 +164,14 @@ SCENARIO("a type that only the settings name is a type") {
                       "types {\n  MAKE-PDF {\n"
                       "    processor = \"command\"\n"
                       "    command = [\"/bin/cat\", \"-\"]\n  }\n}\n",
-                      {"--types.SEND_MAIL.url=http://127.0.0.1:1/x"},
+                      {"--types.SEND_MAIL.url=http://127.0.0.1:1/x",
+                       "--types.SEND_MAIL.addresses=any"},
                       {"REEVE_TYPES_SEND_MAIL_SECRET=s3cr3t"});
   CHECK_EQ(xs->types().size(), 7u);
   CHECK_EQ(xs->type("SEND_MAIL").url, "http://127.0.0.1:1/x");
   CHECK_EQ(xs->type("SEND_MAIL").secret, "s3cr3t");
+  CHECK_EQ(xs->type("SEND_MAIL").addresses, "any");
+  CHECK_EQ(xs->type("MAKE-PDF").addresses, "public");
   CHECK_EQ(xs->type("MAKE-PDF").command, (strings{"/bin/cat", "-"}));
   CHECK(xs->print().find("s3cr3t") == std::string::npos);
 }
@@ -177,6 +180,10 @@ SCENARIO("a type of the settings must be complete") {
   CHECK(contains(complaint({"--types.X.timeout=1s"}), "types.X.processor"));
   CHECK(contains(complaint({"--types.X.processor=magic"}), "webhook"));
   CHECK(contains(complaint({"--types.X.processor=webhook"}), "types.X.url"));
+  CHECK(
+    contains(complaint({"--types.X.processor=webhook", "--types.X.url=http://x",
+                        "--types.X.addresses=private"}),
+             "public or any"));
   CHECK(
     contains(complaint({"--types.X.processor=command"}), "types.X.command"));
   CHECK(contains(complaint({"--types.X.procesor=command"}), "did you mean"));
@@ -198,9 +205,12 @@ SCENARIO("the file may be named by the environment") {
 }
 
 SCENARIO("what print() says can be read again") {
-  auto first = load({"--http.port=4711", "--types.CARD_ANALYSIS.timeout=90s",
-                     "--http.allowed-origins=[\"https://a.example\"]",
-                     "--retry.factor=2.5", "--node.name=n-1"});
+  auto first = load(
+    {"--http.port=4711", "--types.CARD_ANALYSIS.timeout=90s",
+     "--http.allowed-origins=[\"https://a.example\"]", "--retry.factor=2.5",
+     "--node.name=n-1", "--types.HOOK.processor=webhook",
+     "--types.HOOK.url=http://x", "--types.HOOK.addresses=any",
+     "--types.RUN.processor=command", "--types.RUN.command=[\"a\", \"b c\"]"});
   auto second = load_file(first->print());
   CHECK_EQ(second->http.port, 4711u);
   CHECK(second->type("CARD_ANALYSIS").timeout == 90s);

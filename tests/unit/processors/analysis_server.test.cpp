@@ -4,6 +4,7 @@
 
 #include "processors/ai/analysis_server.hpp"
 #include "processors/text/plain_text.hpp"
+#include "tests/unit/net/loopback_server.hpp"
 #include "tests/unit/processors/fake_server.hpp"
 
 #include <caf/test/bdd_dsl.hpp>
@@ -197,8 +198,20 @@ CAF_TEST(refused credentials spend no attempt) {
   CHECK(err.lane == lane_effect::pause);
 }
 
+CAF_TEST(a wrong URL is for the operator to mend) {
+  for (auto mode : {"http:404", "http:405", "redirect", "http:300", "http:304",
+                    "http:307"}) {
+    auto err = expect_fault(mode, run_outcome::provider_down,
+                            "check the configured URL");
+    CHECK(err.lane == lane_effect::pause);
+  }
+  CHECK_NE(expect_fault("http:404", run_outcome::provider_down, "HTTP 404")
+             .message.find("status 404 on command"),
+           std::string::npos);
+}
+
 CAF_TEST(other client errors are permanent and explained) {
-  for (auto status : {400, 404, 405, 409, 410, 413, 415, 418, 422, 451}) {
+  for (auto status : {400, 409, 410, 413, 415, 418, 422, 451}) {
     auto text = std::to_string(status);
     expect_fault("http:" + text, run_outcome::failed_permanently,
                  "status " + text + " on command");
@@ -225,10 +238,10 @@ CAF_TEST(an explanation that quotes the text is left out) {
 }
 
 CAF_TEST(redirects are not followed) {
-  auto err =
-    expect_fault("redirect", run_outcome::failed_permanently, "redirects");
+  auto before = server().calls().size();
+  auto err = expect_fault("redirect", run_outcome::provider_down, "redirects");
   CHECK_NE(err.message.find("HTTP 302"), std::string::npos);
-  expect_fault("http:304", run_outcome::failed_permanently, "HTTP 304");
+  CHECK_EQ(server().calls().size(), before + 1);
 }
 
 // -- answers ------------------------------------------------------------------
@@ -240,6 +253,36 @@ CAF_TEST(answers of the wrong form may be better next time) {
   expect_fault("http:204", run_outcome::failed, "JSON");
   expect_fault("http:200", run_outcome::failed, "`summary`");
   expect_fault("http:999", run_outcome::failed, "HTTP 999");
+}
+
+CAF_TEST(an answer that ends with its connection may be cut) {
+  auto whole = R"({"summary":"Bark.","tags":["cork"],"embedding":[0.6,0.8]})"s;
+  std::string bytes;
+  net::test::loopback_server peer{[&bytes](auto& x) { x.send(bytes); }};
+  options.url = peer.url("");
+  auto say = [&](const std::string& fields, const std::string& body) {
+    bytes = "HTTP/1.1 200 OK\r\n" + fields + "Connection: close\r\n\r\n" + body;
+  };
+  // Wherever it is cut, the service is at fault.
+  for (size_t i = 0; i < whole.size(); ++i) {
+    say("", whole.substr(0, i));
+    auto err = fail("A secret.");
+    CHECK(err.kind == run_outcome::provider_down);
+    CHECK(err.lane == lane_effect::outage);
+    CHECK_NE(err.message.find("cut off"), std::string::npos);
+  }
+  say("", whole);
+  CHECK(ask("A text.").ok());
+  // Not cut, but of no use.
+  say("", "{}");
+  CHECK(fail("A text.").kind == run_outcome::failed);
+  auto half = whole.substr(0, 20);
+  say("Content-Length: 20\r\n", half);
+  CHECK(fail("A text.").kind == run_outcome::failed);
+  say("Transfer-Encoding: chunked\r\n", "14\r\n" + half + "\r\n0\r\n\r\n");
+  auto err = fail("A text.");
+  CHECK(err.kind == run_outcome::failed);
+  CHECK(err.lane == lane_effect::none);
 }
 
 CAF_TEST(an answer has a size limit) {

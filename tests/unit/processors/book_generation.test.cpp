@@ -172,7 +172,7 @@ CAF_TEST(a text that never ends its pages keeps progress in its range) {
     CHECK(percent <= 35);
 }
 
-CAF_TEST(a text of no use is a failure and leaves nothing) {
+CAF_TEST(a text of no use is a failure and leaves only its price) {
   for (const auto& bad :
        {"no JSON"s, book_json(4), "\xFF"s, R"({"pages":[1,2,3,4,5]})"s}) {
     writes(bad);
@@ -180,7 +180,12 @@ CAF_TEST(a text of no use is a failure and leaves nothing) {
     CHECK(got.kind == run_outcome::failed);
     CHECK(got.message.starts_with("The text "));
   }
-  CHECK(context.steps.empty());
+  CHECK_EQ(context.step_names(), std::vector<std::string>(4, "text (failed)"));
+  for (const auto& x : context.steps) {
+    CHECK_EQ(x.step.used, (usage{100, 200, 0}));
+    CHECK_EQ(x.step.provider, "prose");
+    CHECK_EQ(x.step.model, "prose-1-20260101");
+  }
   CHECK(context.contents["content-1"].pages.empty());
   CHECK(images->requests.empty());
   // It was paid for all the same, and the lane knows.
@@ -251,7 +256,7 @@ CAF_TEST(a stop while the text is written reaches the model) {
     return book_json(page_count);
   };
   CHECK(context.run(uut).kind == run_outcome::cancelled);
-  CHECK(context.steps.empty());
+  CHECK_EQ(context.step_names(), std::vector<std::string>{"text (failed)"});
 }
 
 CAF_TEST(a book deleted while it is made fails for good) {
@@ -263,6 +268,12 @@ CAF_TEST(a book deleted while it is made fails for good) {
   CHECK(got.kind == run_outcome::failed_permanently);
   CHECK_EQ(got.message, std::string{target_gone_message});
   CHECK_EQ(images->requests.size(), 3u);
+  // The third picture has its price though nobody keeps it.
+  CHECK_EQ(context.step_names(),
+           (std::vector<std::string>{"text", "image-1", "image-2",
+                                     "image-3 (failed)"}));
+  CHECK_EQ(context.steps.back().step.used.images, 1u);
+  CHECK(context.steps.back().effects.empty());
 }
 
 CAF_TEST(the lanes are those that are called) {

@@ -4,6 +4,7 @@
 
 #include "processors/command.hpp"
 
+#include "processors/child_process.hpp"
 #include "tests/unit/processors/fake_context.hpp"
 
 #include <caf/test/bdd_dsl.hpp>
@@ -282,6 +283,16 @@ CAF_TEST(who ignores SIGTERM is killed after the grace) {
   auto took = clock_type::now() - stopped_at;
   CHECK(took >= 300ms);
   CHECK(took < 300ms + 1s);
+}
+
+CAF_TEST(a cancel ends any program within a second) {
+  options.grace = command_options{}.grace;
+  auto got =
+    sh_until_ready("trap '' TERM; sleep 1000 & echo 'progress 1 x' >&2;"
+                   "while :; do wait; sleep 0.05; done");
+  CHECK(got.kind == run_outcome::cancelled);
+  CHECK(clock_type::now() - stopped_at < 1s);
+  CHECK(child_command{}.grace == options.grace);
 }
 
 CAF_TEST(a stop ends in time though a grandchild holds the pipes) {

@@ -5,6 +5,7 @@
 #include "processors/ai/gemini.hpp"
 
 #include "processors/ai/picture_type.hpp"
+#include "tests/unit/net/loopback_server.hpp"
 #include "tests/unit/processors/provider_fixture.hpp"
 
 using namespace reeve;
@@ -110,6 +111,27 @@ CAF_TEST(outages) {
   fault({{"kind", "hang"}}, down, outage, "in time");
   options.url = "http://127.0.0.1:" + std::to_string(test::refusing_port());
   expect_failure(draw(), down, outage, "No connection");
+}
+
+CAF_TEST(an answer that ends with its connection may be cut) {
+  std::string bytes;
+  net::test::loopback_server peer{[&bytes](auto& x) { x.send(bytes); }};
+  options.url = peer.url("");
+  auto body = R"({"candidates":[{"content":{"parts":[{"inlineData":{"mime)"s;
+  auto head = "HTTP/1.1 200 OK\r\nConnection: close\r\n"s;
+  for (auto length : {size_t{0}, size_t{1}, body.size()}) {
+    bytes = head + "\r\n" + body.substr(0, length);
+    expect_failure(draw(), down, lane_effect::outage, "cut off");
+  }
+  bytes =
+    head + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+  expect_failure(draw(), run_outcome::failed, none, "JSON");
+}
+
+CAF_TEST(a wrong URL pauses the lane) {
+  auto pause = lane_effect::pause;
+  for (auto status : {301, 302, 307, 404, 405})
+    fault({{"status", status}}, down, pause, "check the configured URL");
 }
 
 CAF_TEST(refusals are permanent) {

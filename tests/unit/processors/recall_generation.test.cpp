@@ -180,13 +180,14 @@ CAF_TEST(a node that dies after writing does not write again) {
   CHECK_EQ(text->requests.size(), 1u);
 }
 
-CAF_TEST(a failure of the model stores nothing) {
+CAF_TEST(a failure of the model stores only its price) {
   add("old", -1h, {1, 0});
   writes(provider_failure{
     run_outcome::provider_down, "away", {}, lane_effect::outage});
   auto got = context.run(uut);
   CHECK(got.kind == run_outcome::provider_down);
-  CHECK(context.steps.empty());
+  CHECK_EQ(context.step_names(), std::vector<std::string>{"text (failed)"});
+  CHECK_EQ(context.steps.at(0).step.used, (usage{100, 0, 0}));
   CHECK(got.effects.empty());
 }
 

@@ -8,6 +8,7 @@
 
 #include <caf/test/bdd_dsl.hpp>
 
+#include <set>
 #include <stdexcept>
 
 using namespace reeve;
@@ -88,6 +89,94 @@ CAF_TEST(work that throws leaves nothing) {
   CHECK_EQ(done, 1);
 }
 
+CAF_TEST(money that bought nothing is recorded with every try) {
+  auto tries = 0;
+  auto work = [&]() -> step_result {
+    ++tries;
+    throw run_ended{outcome::failed("no use"), {7, 3, 1}, "prose", "prose-1"};
+  };
+  auto end_of_step = [&] {
+    try {
+      context.step("a", 1, work);
+    } catch (const run_ended& end) {
+      return end.how;
+    }
+    return outcome::completed("no end");
+  };
+  // Twice in one run, then in the next one.
+  for (auto run : {3, 3, 4}) {
+    context.job_.run = run;
+    auto how = end_of_step();
+    CHECK(how.kind == run_outcome::failed);
+    CHECK_EQ(how.message, "no use");
+  }
+  CHECK_EQ(tries, 3);
+  REQUIRE_EQ(context.steps.size(), 3u);
+  std::set<std::string> hashes;
+  for (const auto& [kept, effects] : context.steps) {
+    CHECK_EQ(kept.name, "a (failed)");
+    CHECK(kept.result.is_null());
+    CHECK_EQ(kept.provider, "prose");
+    CHECK_EQ(kept.model, "prose-1");
+    CHECK_EQ(kept.used, (usage{7, 3, 1}));
+    CHECK(effects.empty());
+    CHECK_EQ(kept.input_hash.size(), 64u);
+    hashes.insert(kept.input_hash);
+  }
+  CHECK_EQ(context.steps.back().step.run, 4);
+  CHECK_EQ(hashes.size(), 3u);
+  // None of them is taken for the step, not even by its own name.
+  step("a", 1);
+  step("a (failed)", 1);
+  CHECK_EQ(done, 2);
+}
+
+CAF_TEST(an end that cost nothing leaves nothing) {
+  auto work = []() -> step_result {
+    throw run_ended{outcome::failed("no"), {}, "prose", "prose-1"};
+  };
+  CHECK_THROWS_AS(context.step("a", 1, work), run_ended);
+  CHECK(context.steps.empty());
+}
+
+CAF_TEST(what ended the run first is what counts) {
+  auto stores = 0;
+  context.before_commit = [&](const job_step&) {
+    ++stores;
+    throw run_ended{outcome::cancelled()};
+  };
+  auto work = []() -> step_result {
+    throw run_ended{outcome::failed("no use"), {7, 3, 1}, "prose", "prose-1"};
+  };
+  try {
+    context.step("a", 1, work);
+    CAF_FAIL("the run went on");
+  } catch (const run_ended& end) {
+    CHECK(end.how.kind == run_outcome::failed);
+    CHECK_EQ(end.how.message, "no use");
+    CHECK_EQ(end.used, (usage{7, 3, 1}));
+  }
+  CHECK_EQ(stores, 1);
+  CHECK(context.steps.empty());
+}
+
+CAF_TEST(a paid step that the store refuses is recorded) {
+  context.before_commit = [](const job_step& x) {
+    if (x.name == "a")
+      throw run_ended{outcome::failed_permanently("gone")};
+  };
+  try {
+    step("a", 1, "result");
+    CAF_FAIL("the run went on");
+  } catch (const run_ended& end) {
+    CHECK_EQ(end.how.message, "gone");
+  }
+  REQUIRE_EQ(context.step_names(), std::vector<std::string>{"a (failed)"});
+  CHECK(context.steps.front().step.result.is_null());
+  CHECK_EQ(context.steps.front().step.used.input_tokens, 7u);
+  CHECK_EQ(context.steps.front().step.provider, "prose");
+}
+
 CAF_TEST(a step that is not committed is done again) {
   context.before_commit = [](const job_step&) {
     throw run_ended{outcome::cancelled()};
@@ -135,6 +224,10 @@ CAF_TEST(a failed call tells the lane and ends the run) {
     CHECK(end.how.kind == run_outcome::throttled);
     CHECK_EQ(end.how.message, "the reason");
     CHECK(end.how.delay == 7s);
+    // As far as the provider said it.
+    CHECK_EQ(end.used.input_tokens, 5u);
+    CHECK_EQ(end.provider, "prose");
+    CHECK_EQ(end.model, "prose-1");
   }
   CHECK(ended);
   CHECK_EQ(context.open_permits, 0);

@@ -4,6 +4,7 @@ find_program(REEVE_PYTHON3 NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
 find_program(REEVE_PYTHON3 NAMES python3 REQUIRED)
 
 reeve_test(test-processors reeve_processors
+  unit/net/loopback_server.cpp
   unit/processors/analysis_server.test.cpp
   unit/processors/anthropic.test.cpp
   unit/processors/fake_server.cpp

@@ -149,7 +149,10 @@ CAF_TEST(a text of no use is a failure) {
     writes(bad);
     CHECK(context.run(uut).kind == run_outcome::failed);
   }
-  CHECK(context.steps.empty());
+  // Paid for all the same.
+  CHECK_EQ(context.step_names(), std::vector<std::string>(4, "text (failed)"));
+  for (const auto& x : context.steps)
+    CHECK_EQ(x.step.used, (usage{100, 200, 0}));
   writes("bad\xFF and \0 zero"s);
   auto got = context.run(uut);
   REQUIRE(got.kind == run_outcome::completed);
@@ -163,7 +166,8 @@ CAF_TEST(a providers failure is the runs) {
   auto got = context.run(uut);
   CHECK(got.kind == run_outcome::throttled);
   CHECK(got.delay == 30s);
-  CHECK(context.steps.empty());
+  CHECK_EQ(context.step_names(), std::vector<std::string>{"text (failed)"});
+  CHECK_EQ(context.steps.at(0).step.used, (usage{100, 0, 0}));
 }
 
 CAF_TEST(no card can pass for another line) {
