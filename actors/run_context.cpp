@@ -26,6 +26,9 @@ constexpr auto search_timeout = 3min;
 constexpr auto permit_timeout = 24h;
 /// How long the end of a run may wait for a lane to learn of its call.
 constexpr auto report_timeout = 5s;
+/// How long a run that is to stop may wait for the commit of what it paid for;
+/// less than `queue.wedged-grace`.
+constexpr auto step_grace = 2s;
 constexpr auto retry_interval = 200ms;
 
 // The right to make a call; given back however the call ends.
@@ -187,7 +190,7 @@ void run_context::store_step(job_step step, std::vector<effect> effects) {
     auto answer = send_step(write, repeated);
     if (answer) {
       remember(std::move(write.step));
-      return end_if_stopped();
+      return;
     }
     const auto& err = answer.error();
     if (err == ec::lease_lost)
@@ -204,13 +207,23 @@ void run_context::store_step(job_step step, std::vector<effect> effects) {
 }
 
 // Sent although the run may have been told to stop: it was paid for, and as
-// long as the run holds its job the store takes it.
+// long as the run holds its job the store takes it. A store that does not
+// answer gets only a little more time then.
 caf::expected<changed> run_context::send_step(const step_write& x,
                                               bool repeated) {
   caf::expected<changed> result{caf::make_error(ec::store_unavailable)};
-  self_->request(services_, write_timeout, x, repeated)
-    .receive([&](changed& x) { result = std::move(x); },
-             [&](caf::error& err) { result = std::move(err); });
+  auto pending = self_->request(services_, write_timeout, x, repeated);
+  auto give_up = [self = caf::actor_cast<caf::strong_actor_ptr>(self_),
+                  id = pending.policy().id()] {
+    auto& clock = self->home_system->clock();
+    clock.schedule_message(
+      clock.now() + step_grace, self,
+      caf::make_mailbox_element(nullptr, id, {},
+                                caf::make_error(ec::shutting_down)));
+  };
+  std::stop_callback on_stop{stop(), give_up};
+  pending.receive([&](changed& x) { result = std::move(x); },
+                  [&](caf::error& err) { result = std::move(err); });
   return result;
 }
 

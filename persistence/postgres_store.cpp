@@ -30,7 +30,6 @@ bool is_asked_again(const write& x) {
     || std::holds_alternative<progress_write>(x)
     || std::holds_alternative<heartbeat_write>(x)
     || std::holds_alternative<rescue_write>(x)
-    || std::holds_alternative<bulk_retry_write>(x)
     || std::holds_alternative<claim_write>(x);
 }
 

@@ -82,10 +82,16 @@ nlohmann::json job_context::step(std::string_view name,
   done.result = std::move(made.result);
   try {
     store_step(done, std::move(made.effects));
-  } catch (const run_ended&) {
-    record_failed(std::move(done));
+  } catch (const run_ended& end) {
+    // Refused for what it is. Of a run that lost its job or was stopped nothing
+    // is known, and the same usage must not be counted twice.
+    if (end.how.kind != run_outcome::cancelled)
+      record_failed(std::move(done));
     throw;
   }
+  // What was paid for is safe by now.
+  if (stop().stop_requested())
+    throw run_ended{outcome::cancelled()};
   return std::move(done.result);
 }
 

@@ -1,6 +1,10 @@
 -- A claim looks at each type and priority apart, so there must not be many of
 -- them: from SQL, too, priorities are within what the API takes.
 
+-- In the order in which an enqueue takes them, and before the first look: a row
+-- that another transaction is still adding would never be checked.
+LOCK TABLE reeve.job, reeve.queue, reeve.running IN ACCESS EXCLUSIVE MODE;
+
 UPDATE reeve.queue SET priority = least(greatest(priority, -1000), 1000)
   WHERE priority NOT BETWEEN -1000 AND 1000;
 UPDATE reeve.running SET priority = least(greatest(priority, -1000), 1000)

@@ -86,13 +86,17 @@ SCENARIO("a step that was paid for is stored although the run is to stop") {
   auto result = run([this](job_context& context) {
     context.step("text", 1, [this] {
       control->stop.request_stop();
-      return make_result(41);
+      auto result = make_result(41);
+      result.used.input_tokens = 7;
+      return result;
     });
     return outcome::completed("went on");
   });
   CHECK(result.kind == run_outcome::cancelled);
+  // Once: what it cost is not counted again as that of a failure.
   REQUIRE_EQ(steps.size(), 1u);
   CHECK_EQ(steps[0].first.step.name, "text");
+  CHECK_EQ(steps[0].first.step.used.input_tokens, 7u);
 }
 
 SCENARIO("a step whose work throws is not stored") {
