@@ -138,6 +138,11 @@ void ensure_table(pqxx::connection& db) {
 void add_fingerprints(pqxx::connection& db) {
   for (;;) {
     pqxx::work tx{db};
+    // Without a lock, which a read-only database would refuse.
+    if (!tx.query_value<bool>(
+          "SELECT EXISTS (SELECT FROM reeve.job"
+          " WHERE failed_at IS NOT NULL AND fingerprint IS NULL)"))
+      return;
     std::vector<int64_t> seqs;
     std::vector<std::string> fingerprints;
     for (const auto& row :
