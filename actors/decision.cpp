@@ -1,6 +1,8 @@
 // actors/decision.cpp -- the outcome table.
 #include "actors/decision.hpp"
 
+#include "config/duration.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -9,10 +11,6 @@ namespace reeve {
 namespace {
 
 using std::chrono::milliseconds;
-
-milliseconds in_ms(caf::timespan x) {
-  return std::chrono::duration_cast<milliseconds>(x);
-}
 
 // Nobody may park a job for longer than this, whatever a header says.
 constexpr milliseconds longest_delay = std::chrono::hours{24 * 30};

@@ -2,6 +2,7 @@
 // executor, and an executor that does not come back is left behind.
 #include "actors/job_actor.hpp"
 
+#include "config/duration.hpp"
 #include "config/log.hpp"
 
 #include <caf/send.hpp>
@@ -9,14 +10,6 @@
 #include <utility>
 
 namespace reeve {
-
-namespace {
-
-int64_t in_ms(caf::timespan x) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(x).count();
-}
-
-} // namespace
 
 job_actor_state::job_actor_state(job_actor::pointer self, run_owner_actor owner,
                                  executor_factory make_executor,
@@ -95,7 +88,8 @@ void job_actor_state::on_timeout(uint64_t nth) {
   outcome result;
   result.kind = *current_->stopped_as;
   result.message = "The processor ignored the request to stop for "
-    + std::to_string(in_ms(options_.wedged_grace)) + " ms and was abandoned";
+    + std::to_string(in_ms(options_.wedged_grace).count())
+    + " ms and was abandoned";
   report(std::move(result));
 }
 

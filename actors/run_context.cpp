@@ -187,7 +187,9 @@ void run_context::store_step(job_step step, std::vector<effect> effects) {
   step_write write{what_.job.seq, what_.job.run, std::move(step),
                    std::move(effects)};
   for (auto repeated = false;; repeated = true) {
-    auto answer = send_step(write, repeated);
+    // Sent although the run may have been told to stop: it was paid for, and as
+    // long as the run holds its job the store takes it.
+    auto answer = request<changed>(write_timeout, step_grace, write, repeated);
     if (answer) {
       remember(std::move(write.step));
       return;
@@ -206,47 +208,33 @@ void run_context::store_step(job_step step, std::vector<effect> effects) {
   }
 }
 
-// Sent although the run may have been told to stop: it was paid for, and as
-// long as the run holds its job the store takes it. A store that does not
-// answer gets only a little more time then.
-caf::expected<changed> run_context::send_step(const step_write& x,
-                                              bool repeated) {
-  caf::expected<changed> result{caf::make_error(ec::store_unavailable)};
-  auto pending = self_->request(services_, write_timeout, x, repeated);
+// -- waiting ------------------------------------------------------------------
+
+template <class T, class... Ts>
+caf::expected<T> run_context::request(caf::timespan timeout,
+                                      caf::timespan grace, Ts... xs) {
+  caf::expected<T> result{caf::make_error(ec::store_unavailable)};
+  auto pending = self_->request(services_, timeout, std::move(xs)...);
+  // The answer that ends the wait when the run is to stop. A real one that
+  // comes later stays unread and goes with this actor.
   auto give_up = [self = caf::actor_cast<caf::strong_actor_ptr>(self_),
-                  id = pending.policy().id()] {
+                  id = pending.policy().id(), grace] {
     auto& clock = self->home_system->clock();
     clock.schedule_message(
-      clock.now() + step_grace, self,
+      clock.now() + grace, self,
       caf::make_mailbox_element(nullptr, id, {},
                                 caf::make_error(ec::shutting_down)));
   };
   std::stop_callback on_stop{stop(), give_up};
-  pending.receive([&](changed& x) { result = std::move(x); },
+  pending.receive([&](T& x) { result = std::move(x); },
                   [&](caf::error& err) { result = std::move(err); });
   return result;
 }
 
-// -- waiting ------------------------------------------------------------------
-
 template <class T, class... Ts>
 caf::expected<T> run_context::ask(caf::timespan timeout, Ts... xs) {
   end_if_stopped();
-  caf::expected<T> result{caf::make_error(ec::store_unavailable)};
-  auto pending = self_->request(services_, timeout, std::move(xs)...);
-  auto id = pending.policy().id();
-  // The answer that ends the wait when the run is to stop. A real one that
-  // comes later stays unread and goes with this actor.
-  auto give_up = [self = caf::actor_cast<caf::actor>(self_), id] {
-    self->enqueue(nullptr, id,
-                  caf::make_message(caf::make_error(ec::shutting_down)),
-                  nullptr);
-  };
-  {
-    std::stop_callback on_stop{stop(), give_up};
-    pending.receive([&](T& x) { result = std::move(x); },
-                    [&](caf::error& err) { result = std::move(err); });
-  }
+  auto result = request<T>(timeout, caf::timespan{0}, std::move(xs)...);
   end_if_stopped();
   return result;
 }

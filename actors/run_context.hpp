@@ -42,7 +42,13 @@ protected:
 private:
   using step_key = std::pair<std::string, std::string>;
 
-  /// One request to the node. Throws `run_ended` once the run is to stop.
+  /// One request to the node. Once the run is to stop, an answer is waited for
+  /// only so much longer as `grace`.
+  template <class T, class... Ts>
+  caf::expected<T> request(caf::timespan timeout, caf::timespan grace,
+                           Ts... xs);
+
+  /// A request without grace. Throws `run_ended` once the run is to stop.
   template <class T, class... Ts>
   caf::expected<T> ask(caf::timespan timeout, Ts... xs);
 
@@ -51,7 +57,6 @@ private:
   std::optional<T> look_up(Ts... xs);
 
   void load_steps();
-  caf::expected<changed> send_step(const step_write& x, bool repeated);
   void remember(job_step&& x);
   void wait_before_retry();
   void end_if_stopped() const;

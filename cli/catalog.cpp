@@ -1,6 +1,7 @@
 // cli/catalog.cpp -- which job types and providers a node has, by its settings.
 #include "cli/catalog.hpp"
 
+#include "config/duration.hpp"
 #include "processors/ai/analysis_server.hpp"
 #include "processors/ai/anthropic.hpp"
 #include "processors/ai/gemini.hpp"
@@ -16,17 +17,12 @@
 #include "processors/til_generation.hpp"
 #include "processors/webhook.hpp"
 
-#include <chrono>
 #include <stdexcept>
 #include <utility>
 
 namespace reeve {
 
 namespace {
-
-std::chrono::milliseconds in_ms(caf::timespan x) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(x);
-}
 
 std::shared_ptr<analysis_model> make_analysis(const analysis_options& x) {
   if (x.provider == "local")

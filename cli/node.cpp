@@ -11,6 +11,7 @@
 #include "actors/query_actor.hpp"
 #include "actors/recall_actor.hpp"
 #include "cli/catalog.hpp"
+#include "config/duration.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/send.hpp>
@@ -20,10 +21,6 @@
 namespace reeve {
 
 namespace {
-
-std::chrono::milliseconds in_ms(caf::timespan x) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(x);
-}
 
 std::shared_ptr<gateway_context> make_context(
   const options& config, const store_factory& stores,

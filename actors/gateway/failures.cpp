@@ -102,16 +102,10 @@ void get_errors(exchange& x) {
   if (auto to = x.query("to"))
     what.filter.to = parse_time("to", *to);
   check_span(what.filter);
-  int64_t most = x.context().http.max_page_size;
-  what.limit = static_cast<uint32_t>(std::min<int64_t>(50, most));
-  if (auto limit = x.query("limit"))
-    what.limit = static_cast<uint32_t>(parse_integer("limit", *limit, 1, most));
+  what.limit = page_limit(x);
   x.ask<error_groups>(
     [](exchange& x, error_groups& found) {
-      auto errors = ordered_json::array();
-      for (const auto& group : found)
-        errors.push_back(to_json(group));
-      x.respond(200, {{"errors", std::move(errors)}});
+      x.respond(200, {{"errors", to_json(found)}});
     },
     std::move(what));
 }

@@ -4,8 +4,6 @@
 #include "persistence/digest.hpp"
 #include "persistence/uuid.hpp"
 
-#include <algorithm>
-
 namespace reeve {
 
 namespace {
@@ -80,14 +78,26 @@ job_filter filter_from(const exchange& x) {
   if (!x.who().is_operator)
     result.user_id = x.who().user_id;
   result.error_like = x.query("error");
-  int64_t most = x.context().http.max_page_size;
-  result.limit = static_cast<uint32_t>(std::min<int64_t>(50, most));
-  if (auto limit = x.query("limit"))
-    result.limit =
-      static_cast<uint32_t>(parse_integer("limit", *limit, 1, most));
+  result.limit = page_limit(x);
   if (auto cursor = x.query("cursor"))
     result.before_seq = parse_integer("cursor", *cursor, 1, INT64_MAX);
   return result;
+}
+
+// What belongs to a job; whose job is it?
+template <class List, class... Query>
+void list_of_job(exchange& x, const char* name, Query... query) {
+  x.allow_query({});
+  x.ask<job>(
+    [=](exchange& x, job& found) {
+      require_visible(x, found.user_id);
+      x.ask<List>(
+        [name](exchange& x, List& xs) {
+          x.respond(200, {{name, to_json(xs)}});
+        },
+        query...);
+    },
+    find_atom_v, x.parameter("id"));
 }
 
 // Cancel and retry look first: whose job is it?
@@ -247,49 +257,18 @@ void get_jobs(exchange& x) {
         found.resize(limit);
         cursor = std::to_string(found.back().seq);
       }
-      auto jobs = ordered_json::array();
-      for (const auto& member : found)
-        jobs.push_back(to_json(member));
-      x.respond(
-        200, {{"jobs", std::move(jobs)}, {"next_cursor", std::move(cursor)}});
+      x.respond(200,
+                {{"jobs", to_json(found)}, {"next_cursor", std::move(cursor)}});
     },
     find_atom_v, std::move(filter));
 }
 
 void get_attempts(exchange& x) {
-  x.allow_query({});
-  auto id = x.parameter("id");
-  x.ask<job>(
-    [id](exchange& x, job& found) {
-      require_visible(x, found.user_id);
-      x.ask<attempt_list>(
-        [](exchange& x, attempt_list& runs) {
-          auto attempts = ordered_json::array();
-          for (const auto& run : runs)
-            attempts.push_back(to_json(run));
-          x.respond(200, {{"attempts", std::move(attempts)}});
-        },
-        attempts_atom_v, id);
-    },
-    find_atom_v, id);
+  list_of_job<attempt_list>(x, "attempts", attempts_atom_v, x.parameter("id"));
 }
 
 void get_steps(exchange& x) {
-  x.allow_query({});
-  auto id = x.parameter("id");
-  x.ask<job>(
-    [id](exchange& x, job& found) {
-      require_visible(x, found.user_id);
-      x.ask<step_list>(
-        [](exchange& x, step_list& done) {
-          auto steps = ordered_json::array();
-          for (const auto& step : done)
-            steps.push_back(to_json(step));
-          x.respond(200, {{"steps", std::move(steps)}});
-        },
-        steps_query{id});
-    },
-    find_atom_v, id);
+  list_of_job<step_list>(x, "steps", steps_query{x.parameter("id")});
 }
 
 void post_cancel(exchange& x) {

@@ -103,9 +103,6 @@ ordered_json to_json(const usage_row& x) {
 }
 
 ordered_json to_json(const type_report& x) {
-  auto lanes = ordered_json::array();
-  for (const auto& lane : x.lanes)
-    lanes.push_back(to_json(lane));
   return {
     {"type", x.type},
     {"paused", x.paused},
@@ -116,7 +113,7 @@ ordered_json to_json(const type_report& x) {
      x.concurrency == 0 ? ordered_json(nullptr) : ordered_json(x.concurrency)},
     {"timeout_seconds", x.timeout.count() / 1000.0},
     {"max_attempts", x.max_attempts},
-    {"lanes", std::move(lanes)},
+    {"lanes", to_json(x.lanes)},
   };
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <string>
+#include <vector>
 
 namespace reeve {
 
@@ -36,6 +37,14 @@ ordered_json to_json(const summary_view& x);
 ordered_json to_json(const card_hit& x);
 ordered_json to_json(const content& x);
 ordered_json to_json(const account& x);
+
+template <class T>
+ordered_json to_json(const std::vector<T>& xs) {
+  auto result = ordered_json::array();
+  for (const auto& x : xs)
+    result.push_back(to_json(x));
+  return result;
+}
 
 // -- shared -------------------------------------------------------------------
 

@@ -31,11 +31,9 @@ void get_actors(exchange& x) {
   require_operator(x);
   x.ask<tree_report>(
     [](exchange& x, tree_report& found) {
-      auto actors = ordered_json::array();
-      for (const auto& member : found.actors)
-        actors.push_back(to_json(member));
       x.respond(
-        200, {{"node", x.context().node_name}, {"actors", std::move(actors)}});
+        200,
+        {{"node", x.context().node_name}, {"actors", to_json(found.actors)}});
     },
     tree_atom_v);
 }

@@ -7,6 +7,8 @@
 #include "net/text.hpp"
 #include "persistence/store_rules.hpp"
 
+#include <algorithm>
+
 namespace reeve {
 
 const net::router<handler>& api_routes() {
@@ -114,6 +116,13 @@ nlohmann::json json_body(const exchange& x) {
 
 nlohmann::json json_body_or_empty(const exchange& x) {
   return x.request().body.empty() ? nlohmann::json::object() : json_body(x);
+}
+
+uint32_t page_limit(const exchange& x) {
+  int64_t most = x.context().http.max_page_size;
+  auto limit = x.query("limit");
+  return static_cast<uint32_t>(limit ? parse_integer("limit", *limit, 1, most)
+                                     : std::min<int64_t>(50, most));
 }
 
 void require_operator(const exchange& x) {

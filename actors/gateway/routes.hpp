@@ -124,6 +124,10 @@ void take_idempotency_key(const exchange& x, enqueue_write& what,
 /// Says so when the answer is that of an earlier request with the same key.
 void note_replay(const enqueued& added, net::http_response& response);
 
+/// `limit`, or how many a page has that asked for no number. Throws
+/// `bad_request`.
+uint32_t page_limit(const exchange& x);
+
 /// Throws a 403 unless the caller may do it.
 void require_operator(const exchange& x);
 

@@ -113,10 +113,7 @@ void get_recall(exchange& x) {
     what.user_id = x.who().user_id;
   x.ask<card_hits>(
     [](exchange& x, card_hits& found) {
-      auto cards = ordered_json::array();
-      for (const auto& hit : found)
-        cards.push_back(to_json(hit));
-      x.respond(200, {{"cards", std::move(cards)}});
+      x.respond(200, {{"cards", to_json(found)}});
     },
     std::move(what));
 }

@@ -28,10 +28,7 @@ void get_types(exchange& x) {
   x.allow_query({});
   x.ask<type_reports>(
     [](exchange& x, type_reports& found) {
-      auto types = ordered_json::array();
-      for (const auto& type : found)
-        types.push_back(to_json(type));
-      x.respond(200, {{"types", std::move(types)}});
+      x.respond(200, {{"types", to_json(found)}});
     },
     types_query{});
 }
@@ -59,10 +56,7 @@ void get_providers(exchange& x) {
   x.allow_query({});
   x.ask<lane_reports>(
     [](exchange& x, lane_reports& found) {
-      auto providers = ordered_json::array();
-      for (const auto& lane : found)
-        providers.push_back(to_json(lane));
-      x.respond(200, {{"providers", std::move(providers)}});
+      x.respond(200, {{"providers", to_json(found)}});
     },
     lanes_query{});
 }
