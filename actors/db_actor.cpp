@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <unordered_set>
 #include <utility>
 
 namespace reeve {
@@ -24,24 +26,48 @@ void answer(caf::typed_response_promise<Answer>& promise, write_answer&& x) {
                                     "kind"));
 }
 
-// What a transaction made visible; only changes, not what was found.
-void collect(const write_answer& answer, std::vector<job>& out) {
+using job_ptr = std::shared_ptr<const job>;
+
+// What a transaction made visible; only changes, not what was found. An end of
+// a run tells its sender nothing but that it was committed, and gives its job
+// away.
+void collect(const write& what, write_answer& answer,
+             std::vector<job_ptr>& out) {
+  auto add = [&out](const job& x) {
+    out.push_back(std::make_shared<const job>(x));
+  };
   if (const auto* x = std::get_if<enqueued>(&answer)) {
     if (x->kind == enqueue_kind::created)
-      out.push_back(x->job);
+      add(x->job);
   } else if (const auto* x = std::get_if<enqueued_batch>(&answer)) {
     for (const auto& member : x->jobs)
       if (member.kind == enqueue_kind::created)
-        out.push_back(member.job);
-  } else if (const auto* x = std::get_if<changed>(&answer)) {
-    out.push_back(x->job);
+        add(member.job);
+  } else if (auto* x = std::get_if<changed>(&answer)) {
+    if (std::holds_alternative<settle_write>(what))
+      out.push_back(std::make_shared<const job>(std::move(x->job)));
+    else
+      add(x->job);
   } else if (const auto* x = std::get_if<claimed>(&answer)) {
-    out.insert(out.end(), x->jobs.begin(), x->jobs.end());
+    std::ranges::for_each(x->jobs, add);
   } else if (const auto* x = std::get_if<rescued>(&answer)) {
-    out.insert(out.end(), x->jobs.begin(), x->jobs.end());
+    std::ranges::for_each(x->jobs, add);
   } else if (const auto* x = std::get_if<bulk_retried>(&answer)) {
-    out.insert(out.end(), x->jobs.begin(), x->jobs.end());
+    std::ranges::for_each(x->jobs, add);
   }
+}
+
+// Whether it leaves a job behind that some node could start now.
+bool leaves_due_work(const std::vector<job_ptr>& changes) {
+  std::unordered_set<int64_t> due;
+  for (const auto& x : changes) {
+    // Both times are the store's.
+    if (x->status == job_status::pending && x->run_at <= x->updated_at)
+      due.insert(x->seq);
+    else if (!due.empty())
+      due.erase(x->seq);
+  }
+  return !due.empty();
 }
 
 } // namespace
@@ -78,14 +104,13 @@ db_actor::behavior_type db_actor_state::make_behavior() {
     [this](claim_write& x, bool repeated) {
       return append<claimed>(std::move(x), repeated);
     },
-    [this](settle_write& x, bool repeated) {
-      return append<changed>(std::move(x), repeated);
-    },
+    [this](settle_list& x, bool repeated) { return append(x, repeated); },
     [this](step_write& x, bool repeated) {
       return append<changed>(std::move(x), repeated);
     },
     [this](heartbeat_write& x) { return append<renewed>(std::move(x)); },
     [this](rescue_write& x) { return append<rescued>(std::move(x)); },
+    [this](announce_atom) { announce(); },
     [this](flush_atom) { flush(); },
     [this](reconnect_atom) { reconnect(); },
   };
@@ -94,28 +119,63 @@ db_actor::behavior_type db_actor_state::make_behavior() {
 template <class Answer>
 caf::result<Answer> db_actor_state::append(write what, bool repeated) {
   auto promise = self_->make_response_promise<Answer>();
-  // A finished run's result was paid for: it waits for the database. Anything
-  // else can be asked again.
-  if (away_ && !std::holds_alternative<settle_write>(what)) {
+  // Whoever wants it can ask again.
+  if (away_) {
     promise.deliver(caf::make_error(ec::store_unavailable, last_error_));
     return promise;
   }
-  if (auto* settle = std::get_if<settle_write>(&what); settle && away_)
-    forget_waiting(*settle);
-  waiting_.push_back(
-    {{std::move(what), repeated},
-     [promise](write_answer&& x) mutable { answer(promise, std::move(x)); }});
+  auto deliver = [promise](std::span<write_answer> x) mutable {
+    answer(promise, std::move(x.front()));
+  };
+  pending one;
+  one.entries.push_back({std::move(what), repeated});
+  one.deliver = std::move(deliver);
+  waiting_.push_back(std::move(one));
   schedule_flush();
   return promise;
 }
 
-void db_actor_state::forget_waiting(const settle_write& x) {
-  auto is_older_copy = [&x](const pending& waiting) {
-    const auto* other = std::get_if<settle_write>(&waiting.entry.what);
-    return other != nullptr && other->claimed.seq == x.claimed.seq
-      && other->claimed.run == x.claimed.run;
+// A finished run's result was paid for: it waits for the database.
+caf::result<settled> db_actor_state::append(settle_list& what, bool repeated) {
+  auto promise = self_->make_response_promise<settled>();
+  if (what.empty()) {
+    promise.deliver(settled{});
+    return promise;
+  }
+  if (away_)
+    forget_waiting(what);
+  auto deliver = [promise](std::span<write_answer> answers) mutable {
+    settled result;
+    result.refusals.reserve(answers.size());
+    for (auto& x : answers) {
+      auto* no = std::get_if<refusal>(&x);
+      result.refusals.push_back(no ? std::optional{std::move(*no)}
+                                   : std::nullopt);
+    }
+    promise.deliver(std::move(result));
   };
-  std::erase_if(waiting_, is_older_copy);
+  pending all;
+  all.entries.reserve(what.size());
+  for (auto& x : what)
+    all.entries.push_back({std::move(x), repeated});
+  all.deliver = std::move(deliver);
+  waiting_.push_back(std::move(all));
+  schedule_flush();
+  return promise;
+}
+
+// Who asks again asks for the same runs.
+void db_actor_state::forget_waiting(const settle_list& x) {
+  std::set<run_key> asked;
+  for (const auto& one : x)
+    asked.insert(key_of(one.claimed));
+  auto is_asked_again = [&asked](const write_entry& entry) {
+    const auto* other = std::get_if<settle_write>(&entry.what);
+    return other != nullptr && asked.contains(key_of(other->claimed));
+  };
+  std::erase_if(waiting_, [&](const pending& older) {
+    return std::ranges::all_of(older.entries, is_asked_again);
+  });
 }
 
 void db_actor_state::schedule_flush() {
@@ -131,7 +191,11 @@ void db_actor_state::flush() {
   flush_scheduled_ = false;
   if (away_ || waiting_.empty())
     return;
-  auto count = std::min(waiting_.size(), options_.max_batch);
+  size_t writes = 0, count = 0;
+  while (count < waiting_.size()
+         && (count == 0
+             || writes + waiting_[count].entries.size() <= options_.max_batch))
+    writes += waiting_[count++].entries.size();
   auto split = waiting_.begin() + static_cast<ptrdiff_t>(count);
   std::vector<pending> batch{std::make_move_iterator(waiting_.begin()),
                              std::make_move_iterator(split)};
@@ -142,38 +206,71 @@ void db_actor_state::flush() {
 
 void db_actor_state::commit(std::vector<pending>& batch) {
   std::vector<write_entry> entries;
-  entries.reserve(batch.size());
-  for (const auto& x : batch)
-    entries.push_back(x.entry);
+  for (auto& x : batch)
+    std::ranges::move(x.entries, std::back_inserter(entries));
   std::vector<write_answer> answers;
   auto started = self_->clock().now();
   try {
     answers = store_->apply(entries);
   } catch (const store_unavailable& err) {
+    auto next = entries.begin();
+    for (auto& x : batch)
+      for (auto& entry : x.entries)
+        entry = std::move(*next++);
     lose_connection(std::move(batch), err.what());
     return;
   }
   proven_ = true;
   backoff_ = options_.first_backoff;
   ++commits_;
-  writes_ += batch.size();
-  metrics_.committed(batch.size(), self_->clock().now() - started);
-  publish(answers);
-  for (size_t i = 0; i < batch.size(); ++i)
-    batch[i].deliver(std::move(answers[i]));
+  writes_ += entries.size();
+  metrics_.committed(entries.size(), self_->clock().now() - started);
+  auto leaves_work = publish(entries, answers);
+  std::span rest{answers};
+  for (auto& x : batch) {
+    x.deliver(rest.first(x.entries.size()));
+    rest = rest.subspan(x.entries.size());
+  }
+  if (leaves_work)
+    announce();
 }
 
-void db_actor_state::publish(const std::vector<write_answer>& answers) {
+// Tells whether somebody else may find work in it.
+bool db_actor_state::publish(const std::vector<write_entry>& entries,
+                             std::vector<write_answer>& answers) {
   committed_changes changes;
-  for (const auto& x : answers)
-    collect(x, changes.jobs);
+  changes.jobs.reserve(answers.size());
+  for (size_t i = 0; i < answers.size(); ++i)
+    collect(entries[i].what, answers[i], changes.jobs);
   if (changes.jobs.empty())
-    return;
+    return false;
   // Answers come in the order of requests, which is not the order in which the
   // store applies kinds of writes; versions are.
-  auto older = [](const job& a, const job& b) { return a.version < b.version; };
-  std::stable_sort(changes.jobs.begin(), changes.jobs.end(), older);
+  std::ranges::stable_sort(changes.jobs, {},
+                           [](const job_ptr& x) { return x->version; });
+  auto result = leaves_due_work(changes.jobs);
   self_->send(sink_, std::move(changes));
+  return result;
+}
+
+// What was just committed can wait for its announcement, its client not.
+void db_actor_state::announce() {
+  auto now = self_->clock().now();
+  if (announced_at_ && now < *announced_at_ + options_.announce_interval) {
+    if (!std::exchange(announce_armed_, true))
+      self_->scheduled_send(self_, *announced_at_ + options_.announce_interval,
+                            announce_atom_v);
+    return;
+  }
+  announce_armed_ = false;
+  announced_at_ = now;
+  if (away_)
+    return;
+  try {
+    store_->announce();
+  } catch (const store_unavailable& err) {
+    lose_connection({}, err.what());
+  }
 }
 
 void db_actor_state::lose_connection(std::vector<pending> batch,
@@ -182,7 +279,8 @@ void db_actor_state::lose_connection(std::vector<pending> batch,
   last_error_ = what;
   // Whether the commit happened is not known: the store looks first.
   for (auto& x : batch)
-    x.entry.repeated = true;
+    for (auto& entry : x.entries)
+      entry.repeated = true;
   waiting_.insert(waiting_.begin(), std::make_move_iterator(batch.begin()),
                   std::make_move_iterator(batch.end()));
   metrics_.database_away(true);

@@ -9,6 +9,8 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 namespace reeve {
@@ -19,10 +21,13 @@ using change_sink_actor =
 
 struct db_actor_options {
   /// Most writes in one transaction.
-  size_t max_batch = 1'000;
+  size_t max_batch = 2'000;
   /// First and longest wait between attempts to reach a lost database.
   std::chrono::milliseconds first_backoff{50};
   std::chrono::milliseconds max_backoff{2'000};
+  /// Other nodes are told of new work at most this often: what the server
+  /// does for it is worth many writes.
+  std::chrono::milliseconds announce_interval{20};
 };
 
 class db_actor_state {
@@ -35,21 +40,24 @@ public:
   db_actor::behavior_type make_behavior();
 
 private:
-  /// A write that waits for the next commit, and whom to tell.
+  /// Writes that wait for the next commit, and whom to tell.
   struct pending {
-    write_entry entry;
-    std::function<void(write_answer&&)> deliver;
+    std::vector<write_entry> entries;
+    std::function<void(std::span<write_answer>)> deliver;
   };
 
   template <class Answer>
   caf::result<Answer> append(write what, bool repeated = false);
+  caf::result<settled> append(settle_list& what, bool repeated);
 
   /// A long outage must not pile up copies of one end that is asked again.
-  void forget_waiting(const settle_write& x);
+  void forget_waiting(const settle_list& x);
 
   void flush();
   void commit(std::vector<pending>& batch);
-  void publish(const std::vector<write_answer>& answers);
+  bool publish(const std::vector<write_entry>& entries,
+               std::vector<write_answer>& answers);
+  void announce();
   void lose_connection(std::vector<pending> batch, const char* what);
   void reconnect();
   void reconnect_later();
@@ -69,6 +77,9 @@ private:
   bool proven_ = true;
   std::chrono::milliseconds backoff_;
   std::string last_error_;
+  /// An announcement is under way or waits for its time.
+  bool announce_armed_ = false;
+  std::optional<caf::actor_clock::time_point> announced_at_;
   uint64_t commits_ = 0;
   uint64_t writes_ = 0;
 };

@@ -6,22 +6,6 @@
 
 namespace reeve {
 
-namespace {
-
-// A bound on memory needs an estimate, not a serialization.
-size_t estimated_bytes(const nlohmann::json& x) {
-  constexpr size_t node = 32;
-  if (x.is_string())
-    return node + x.get_ref<const std::string&>().size();
-  size_t result = node;
-  if (x.is_structured())
-    for (const auto& member : x)
-      result += estimated_bytes(member);
-  return result;
-}
-
-} // namespace
-
 bool fits(const watch_filter& filter, const job& x) {
   return (!filter.job_id || *filter.job_id == x.id)
     && (!filter.type || *filter.type == x.type)
@@ -80,7 +64,7 @@ watch_started event_hub_state::watch(watch_filter filter, watcher_actor who) {
 
 void event_hub_state::publish(committed_changes& changes) {
   for (auto& x : changes.jobs)
-    publish({++newest_, std::make_shared<const job>(std::move(x))});
+    publish({++newest_, std::move(x)});
 }
 
 void event_hub_state::publish(job_event event) {
@@ -100,8 +84,8 @@ void event_hub_state::publish(job_event event) {
 }
 
 void event_hub_state::remember(const job_event& event) {
-  auto bytes = sizeof(job) + estimated_bytes(event.what->payload)
-    + estimated_bytes(event.what->result);
+  auto bytes =
+    sizeof(job) + event.what->payload.bytes() + event.what->result.bytes();
   replay_.emplace_back(event, bytes);
   replay_bytes_ += bytes;
   while (replay_.size() > options_.max_events

@@ -8,6 +8,13 @@
 
 namespace reeve {
 
+namespace {
+
+/// How long ends of short runs wait for those behind them.
+constexpr auto news_interval = std::chrono::milliseconds{5};
+
+} // namespace
+
 executor_state::executor_state(
   executor_actor::pointer self, job_actor owner, run_services_actor services,
   std::shared_ptr<const processor_registry> processors)
@@ -20,14 +27,30 @@ executor_state::executor_state(
 
 executor_actor::behavior_type executor_state::make_behavior() {
   return {
-    [this](run_atom, assignment& x) {
-      auto result = run(x);
-      self_->send(owner_, run_report{x.job.seq, x.job.run, std::move(result)});
-    },
+    [this](run_atom, const run_bundle_ptr& x) { run_all(x); },
   };
 }
 
-outcome executor_state::run(assignment& x) {
+void executor_state::run_all(const run_bundle_ptr& bundle) {
+  auto& clock = self_->clock();
+  auto told = clock.now();
+  while (const auto* next = bundle->begin_next(clock.now())) {
+    auto result = run(*next);
+    auto now = clock.now();
+    if (!bundle->finish(std::move(result), now))
+      break;
+    if (now - told >= news_interval) {
+      self_->send(owner_, run_news{bundle});
+      told = now;
+    }
+  }
+  self_->send(owner_, run_news{bundle});
+}
+
+outcome executor_state::run(const assignment& x) {
+  // It was cancelled while others were before it.
+  if (x.control->stop.stop_requested())
+    return outcome::cancelled();
   auto processor = processors_->find(x.job.type);
   if (processor == nullptr)
     return outcome::failed_permanently("This node has no processor for "

@@ -21,7 +21,8 @@ public:
   executor_actor::behavior_type make_behavior();
 
 private:
-  outcome run(assignment& x);
+  void run_all(const run_bundle_ptr& bundle);
+  outcome run(const assignment& x);
 
   executor_actor::pointer self_;
   job_actor owner_;

@@ -84,11 +84,13 @@ using writer_actor = caf::typed_actor<
 /// The flag says that an earlier try may have been committed.
 using db_actor = writer_actor::extend_with<inspectable_actor>::extend<
   caf::result<claimed>(claim_write, bool),
-  // Fails with `lease_lost`.
-  caf::result<changed>(settle_write, bool),
+  // Each end for itself.
+  caf::result<settled>(settle_list, bool),
   // What a run has done for good. Fails with `lease_lost` and `not_found`.
   caf::result<changed>(step_write, bool), caf::result<renewed>(heartbeat_write),
   caf::result<rescued>(rescue_write),
+  // Other nodes may find work now; tells them, but not too often.
+  caf::result<void>(announce_atom),
   // INTERNAL: everything that was queued by now goes into one transaction.
   caf::result<void>(flush_atom),
   // INTERNAL: try to reach the database again.
@@ -141,22 +143,23 @@ using event_hub_actor =
 
 /// The EXECUTOR: a thread that runs processors, one at a time.
 using executor_actor = caf::typed_actor<
-  // Runs the job; the end goes to the job actor as a `run_report`.
-  caf::result<void>(run_atom, assignment)>;
+  // Does the runs; the job actor hears of their ends by `run_news`.
+  caf::result<void>(run_atom, run_bundle_ptr)>;
 
 /// A JOB ACTOR: one slot. Always responsive: the work is in its executor.
 using job_actor = inspectable_actor::extend<
-  // Starts a run; the end goes to the supervisor as a `run_report`.
-  caf::result<void>(run_atom, assignment),
+  // Does the runs, one after the other; their ends go to the supervisor as
+  // `run_reports`.
+  caf::result<void>(run_atom, run_bundle_ptr),
   // Stops the run of a job (`seq`, `run`) early: cancelled or lease lost.
   caf::result<void>(interrupt_atom, int64_t, int64_t),
   // From the executor.
-  caf::result<void>(run_report),
+  caf::result<void>(run_news),
   // From the executor.
   caf::result<void>(run_progress),
-  // INTERNAL: the time of the n-th run in this slot is up, or its grace.
+  // INTERNAL: a time has come; the number tells the timer that counts.
   caf::result<void>(timeout_atom, uint64_t),
-  // INTERNAL: writes the newest progress of the n-th run.
+  // INTERNAL: writes the newest progress of the n-th run that reports any.
   caf::result<void>(flush_atom, uint64_t)>;
 
 /// The RECOVERY actor: returns jobs whose node died.
@@ -199,7 +202,7 @@ using supervisor_actor = run_services_actor::extend_with<writer_actor>::extend<
   // From recovery: stale jobs go back.
   caf::result<rescued>(rescue_write),
   // From a job actor.
-  caf::result<void>(run_report),
+  caf::result<void>(run_reports),
   // There may be work.
   caf::result<void>(wake_atom),
   // Forwarded to the embedder.

@@ -22,8 +22,8 @@ job_actor_state::job_actor_state(job_actor::pointer self, run_owner_actor owner,
 }
 
 job_actor_state::~job_actor_state() {
-  if (current_)
-    current_->what.control->stop.request_stop();
+  if (bundle_)
+    bundle_->stop();
   caf::anon_send_exit(executor_, caf::exit_reason::user_shutdown);
 }
 
@@ -39,102 +39,192 @@ job_actor::behavior_type job_actor_state::make_behavior() {
   spawn_executor();
   return {
     [this](status_atom) { return status(); },
-    [this](run_atom, assignment& x) { start(x); },
+    [this](run_atom, run_bundle_ptr& x) { start(std::move(x)); },
     [this](interrupt_atom, int64_t seq, int64_t run) {
-      if (is_current(seq, run))
-        stop(run_outcome::cancelled);
+      interrupt({seq, run});
     },
-    [this](run_report& x) { on_end(x); },
+    [this](const run_news& x) { on_news(x); },
     [this](run_progress& x) { on_progress(x); },
-    [this](timeout_atom, uint64_t nth) { on_timeout(nth); },
+    [this](timeout_atom, uint64_t nth) {
+      if (nth == timers_) {
+        armed_for_.reset();
+        look_at_the_clock();
+      }
+    },
     [this](flush_atom, uint64_t nth) {
-      if (is_nth(nth))
+      if (nth == progress_count_)
         send_progress();
     },
   };
 }
 
-void job_actor_state::start(assignment& x) {
-  ++runs_;
-  self_->send(executor_, run_atom_v, x);
-  if (x.timeout.count() > 0)
-    self_->delayed_send(self_, x.timeout, timeout_atom_v, runs_);
-  current_ = running{};
-  current_->what = std::move(x);
+// -- runs ---------------------------------------------------------------------
+
+void job_actor_state::start(run_bundle_ptr x) {
+  bundle_ = std::move(x);
+  open_ = bundle_->size();
+  started_ = self_->clock().now();
+  runs_ += open_;
+  self_->send(executor_, run_atom_v, bundle_);
+  if (open_ > 1)
+    arm(started_ + options_.bundle_patience);
+  if (auto timeout = bundle_->runs().front().timeout; timeout.count() > 0)
+    arm(started_ + timeout);
 }
 
-void job_actor_state::stop(run_outcome as) {
-  if (current_->stopped_as)
+void job_actor_state::interrupt(run_key which) {
+  if (!bundle_)
     return;
-  current_->stopped_as = as;
-  current_->give_up_at = self_->clock().now() + options_.wedged_grace;
-  current_->what.control->stop.request_stop();
-  self_->delayed_send(self_, options_.wedged_grace, timeout_atom_v, runs_);
+  auto current = bundle_->current();
+  if (current && key_of(current->what->job) == which)
+    stop(which, run_outcome::cancelled);
+  else
+    // Its executor finds out when it comes to it.
+    bundle_->stop(which);
 }
 
-void job_actor_state::on_timeout(uint64_t nth) {
-  if (!is_nth(nth))
+void job_actor_state::stop(run_key which, run_outcome as) {
+  if (stopped_ && stopped_->which == which)
     return;
-  if (!current_->stopped_as) {
-    stop(run_outcome::timed_out);
+  stopped_ =
+    stopped_run{which, as, self_->clock().now() + options_.wedged_grace};
+  bundle_->stop(which);
+  arm(stopped_->give_up_at);
+}
+
+void job_actor_state::on_news(const run_news& x) {
+  // An abandoned executor may still come back; nobody waits for it.
+  if (bundle_ && x.of == bundle_)
+    report();
+}
+
+// Tells the owner what is new, and is free again once nothing is left.
+void job_actor_state::report() {
+  run_reports news;
+  news.ended = bundle_->take_reports();
+  for (auto& x : news.ended)
+    on_end(x);
+  if (bundle_->size() > 1
+      && self_->clock().now() >= started_ + options_.bundle_patience)
+    news.returned = bundle_->take_back();
+  auto done = news.ended.size() + news.returned.size();
+  if (done == 0)
     return;
-  }
-  // The timeout of a run that was cancelled just before it.
-  if (self_->clock().now() < current_->give_up_at)
-    return;
-  log::error("job.executor-wedged",
-             {{"job", current_->what.job.id}, {"run", current_->what.job.run}});
-  replace_executor();
-  outcome result;
-  result.kind = *current_->stopped_as;
-  result.message = "The processor ignored the request to stop for "
-    + std::to_string(in_ms(options_.wedged_grace).count())
-    + " ms and was abandoned";
-  report(std::move(result));
+  open_ -= done;
+  if (open_ == 0)
+    bundle_ = nullptr;
+  self_->send(owner_, std::move(news));
 }
 
 void job_actor_state::on_end(run_report& x) {
-  // An abandoned executor may still come back; nobody waits for it.
-  if (!is_current(x.seq, x.run))
+  run_key which{x.seq, x.run};
+  if (progress_.of == which)
+    progress_ = {};
+  if (!stopped_ || stopped_->which != which)
     return;
-  auto stopped_as = current_->stopped_as;
   // What a run finished in spite of a late stop was paid for: it counts.
-  if (stopped_as == run_outcome::timed_out
+  if (stopped_->as == run_outcome::timed_out
       && x.result.kind != run_outcome::completed) {
+    auto timeout = std::chrono::milliseconds{0};
+    for (const auto& run : bundle_->runs())
+      if (key_of(run.job) == which)
+        timeout = run.timeout;
     x.result = outcome{};
     x.result.kind = run_outcome::timed_out;
-    x.result.message = "Timed out after "
-      + std::to_string(current_->what.timeout.count()) + " ms";
+    x.result.message =
+      "Timed out after " + std::to_string(timeout.count()) + " ms";
   }
-  report(std::move(x.result));
+  stopped_.reset();
 }
 
-void job_actor_state::report(outcome result) {
-  const auto& job = current_->what.job;
-  self_->send(owner_, run_report{job.seq, job.run, std::move(result)});
-  current_.reset();
+// -- time ---------------------------------------------------------------------
+
+void job_actor_state::look_at_the_clock() {
+  if (!bundle_)
+    return;
+  auto now = self_->clock().now();
+  report();
+  if (!bundle_)
+    return;
+  if (bundle_->size() > 1 && now < started_ + options_.bundle_patience)
+    arm(started_ + options_.bundle_patience);
+  auto current = bundle_->current();
+  if (!current)
+    // Its executor has not come to it; it will not be long.
+    return arm(now + options_.bundle_patience);
+  if (stopped_ && stopped_->which == key_of(current->what->job)) {
+    if (now >= stopped_->give_up_at)
+      return give_up(*current);
+    return arm(stopped_->give_up_at);
+  }
+  if (current->what->timeout.count() == 0)
+    return;
+  auto deadline = current->since + current->what->timeout;
+  if (now >= deadline)
+    stop(key_of(current->what->job), run_outcome::timed_out);
+  else
+    arm(deadline);
 }
+
+void job_actor_state::give_up(const run_bundle::current_run& on) {
+  const auto& job = on.what->job;
+  log::error("job.executor-wedged", {{"job", job.id}, {"run", job.run}});
+  run_report end{job.seq, job.run, {}, caf::timespan{0}};
+  end.result.kind = stopped_->as;
+  end.result.message = "The processor ignored the request to stop for "
+    + std::to_string(in_ms(options_.wedged_grace).count())
+    + " ms and was abandoned";
+  run_reports news;
+  news.returned = bundle_->take_back();
+  news.ended = bundle_->take_reports();
+  news.ended.push_back(std::move(end));
+  stopped_.reset();
+  progress_ = {};
+  bundle_ = nullptr;
+  open_ = 0;
+  replace_executor();
+  self_->send(owner_, std::move(news));
+}
+
+// At most one timer counts, however many runs go by: it looks at what is under
+// way then, and is set again.
+void job_actor_state::arm(time_point when) {
+  if (armed_for_ && *armed_for_ <= when)
+    return;
+  armed_for_ = when;
+  self_->scheduled_send(self_, when, timeout_atom_v, ++timers_);
+}
+
+// -- progress -----------------------------------------------------------------
 
 void job_actor_state::on_progress(run_progress& x) {
-  if (!is_current(x.seq, x.run))
+  auto current = bundle_ ? bundle_->current() : std::nullopt;
+  run_key which{x.seq, x.run};
+  if (!current || key_of(current->what->job) != which)
     return;
-  auto first = !current_->flush_armed;
-  current_->unsent = std::move(x);
-  if (first)
+  if (progress_.of != which) {
+    progress_ = {};
+    progress_.of = which;
+    ++progress_count_;
+  }
+  progress_.unsent = std::move(x);
+  if (!progress_.flush_armed)
     send_progress();
 }
 
 void job_actor_state::send_progress() {
-  auto unsent = std::exchange(current_->unsent, {});
-  current_->flush_armed = unsent.has_value();
+  auto unsent = std::exchange(progress_.unsent, {});
+  progress_.flush_armed = unsent.has_value();
   if (!unsent)
     return;
-  const auto& job = current_->what.job;
   caf::anon_send(owner_,
-                 progress_write{job.seq, job.run, unsent->percent,
+                 progress_write{unsent->seq, unsent->run, unsent->percent,
                                 std::move(unsent->message)});
-  self_->delayed_send(self_, options_.progress_interval, flush_atom_v, runs_);
+  self_->delayed_send(self_, options_.progress_interval, flush_atom_v,
+                      progress_count_);
 }
+
+// -- the executor -------------------------------------------------------------
 
 void job_actor_state::spawn_executor() {
   executor_ = make_executor_(job_actor{self_});
@@ -148,24 +238,17 @@ void job_actor_state::replace_executor() {
   spawn_executor();
 }
 
-bool job_actor_state::is_current(int64_t seq, int64_t run) const {
-  return current_ && current_->what.job.seq == seq
-    && current_->what.job.run == run;
-}
-
-bool job_actor_state::is_nth(uint64_t nth) const {
-  return current_ && runs_ == nth;
-}
-
 actor_report job_actor_state::status() const {
   actor_report result;
-  result.state = !current_ ? "idle"
-    : current_->stopped_as ? "stopping"
-                           : "running";
+  result.state = !bundle_ ? "idle" : stopped_ ? "stopping" : "running";
   result.mailbox = self_->mailbox().size();
   result.messages = runs_;
-  if (current_)
-    result.job_id = current_->what.job.id;
+  if (bundle_) {
+    auto current = bundle_->current();
+    const auto* what = current ? current->what : &bundle_->runs().front();
+    result.job_id = what->job.id;
+    result.mailbox += open_ - 1;
+  }
   if (abandoned_ > 0)
     result.last_error = std::to_string(abandoned_) + " executors abandoned";
   return result;

@@ -11,7 +11,7 @@
 namespace reeve {
 
 /// Who hears of ends and progress; the supervisor in production.
-using run_owner_actor = caf::typed_actor<caf::result<void>(run_report),
+using run_owner_actor = caf::typed_actor<caf::result<void>(run_reports),
                                          caf::result<changed>(progress_write)>;
 
 struct job_actor_options {
@@ -19,6 +19,9 @@ struct job_actor_options {
   caf::timespan wedged_grace = std::chrono::seconds{5};
   /// Reports of progress that come faster are merged.
   caf::timespan progress_interval = std::chrono::milliseconds{100};
+  /// Runs of a bundle that were not begun by then go back: they were expected
+  /// to be short, and somebody else may be free.
+  caf::timespan bundle_patience = std::chrono::milliseconds{200};
 };
 
 class job_actor_state {
@@ -36,27 +39,36 @@ public:
   job_actor::behavior_type make_behavior();
 
 private:
-  struct running {
-    assignment what;
-    /// Why it was told to stop; empty while it was not.
-    std::optional<run_outcome> stopped_as;
-    /// When it counts as wedged, once it was told to stop.
-    caf::actor_clock::time_point give_up_at;
+  using time_point = run_bundle::time_point;
+
+  /// A run that was told to stop.
+  struct stopped_run {
+    run_key which;
+    run_outcome as = run_outcome::cancelled;
+    /// When it counts as wedged.
+    time_point give_up_at;
+  };
+
+  /// What a run told of its progress.
+  struct progress_state {
+    run_key of;
     std::optional<run_progress> unsent;
     bool flush_armed = false;
   };
 
-  void start(assignment& x);
-  void stop(run_outcome as);
-  void on_timeout(uint64_t nth);
+  void start(run_bundle_ptr x);
+  void interrupt(run_key which);
+  void stop(run_key which, run_outcome as);
+  void on_news(const run_news& x);
   void on_end(run_report& x);
+  void report();
+  void look_at_the_clock();
+  void give_up(const run_bundle::current_run& on);
+  void arm(time_point when);
   void on_progress(run_progress& x);
   void send_progress();
   void spawn_executor();
   void replace_executor();
-  void report(outcome result);
-  bool is_current(int64_t seq, int64_t run) const;
-  bool is_nth(uint64_t nth) const;
   actor_report status() const;
 
   job_actor::pointer self_;
@@ -64,8 +76,17 @@ private:
   executor_factory make_executor_;
   job_actor_options options_;
   executor_actor executor_;
-  std::optional<running> current_;
-  /// Runs started in this slot: tells timers of earlier runs from this one's.
+  run_bundle_ptr bundle_;
+  /// Runs of the bundle that have neither ended nor gone back.
+  size_t open_ = 0;
+  time_point started_;
+  std::optional<stopped_run> stopped_;
+  progress_state progress_;
+  /// Tells flushes of earlier runs' progress from those of this one's.
+  uint64_t progress_count_ = 0;
+  /// When the next look at the clock is due, by the timer that counts.
+  std::optional<time_point> armed_for_;
+  uint64_t timers_ = 0;
   uint64_t runs_ = 0;
   uint32_t abandoned_ = 0;
 };

@@ -2,6 +2,7 @@
 // process, hence most are not serializable.
 #pragma once
 
+#include "actors/run_bundle.hpp"
 #include "persistence/job_store.hpp"
 #include "processors/processor.hpp"
 
@@ -15,7 +16,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <variant>
 #include <vector>
@@ -68,30 +68,29 @@ caf::error make_error(const refusal& x);
 
 // -- messages -----------------------------------------------------------------
 
-/// Jobs as one transaction left them, in commit order.
+/// Jobs as one transaction left them, in commit order. Shared: they go to many.
 struct committed_changes {
-  std::vector<job> jobs;
+  std::vector<std::shared_ptr<const job>> jobs;
 };
 
-/// Tells a run to end early. Shared by the supervisor, the job actor and the
-/// executor, so that it works although the executor's thread is busy.
-struct run_control {
-  std::stop_source stop;
-};
-using run_control_ptr = std::shared_ptr<run_control>;
+/// Ends of runs, to be committed together.
+using settle_list = std::vector<settle_write>;
 
-/// One run, from the supervisor to a job actor and on to its executor.
-struct assignment {
-  reeve::job job;
-  run_control_ptr control;
-  std::chrono::milliseconds timeout{0};
+/// Which of them were not committed, and why; in the same order.
+struct settled {
+  std::vector<std::optional<refusal>> refusals;
 };
 
-/// How a run ended, from the executor to its job actor to the supervisor.
-struct run_report {
-  int64_t seq = 0;
-  int64_t run = 0;
-  outcome result;
+/// From an executor to its job actor: the bundle has ends to be taken.
+struct run_news {
+  run_bundle_ptr of;
+};
+
+/// From a job actor to the supervisor.
+struct run_reports {
+  std::vector<run_report> ended;
+  /// Taken back before they were begun.
+  std::vector<run_key> returned;
 };
 
 /// How far a run is.

@@ -6,6 +6,7 @@
 #include <caf/telemetry/collector/prometheus.hpp>
 #include <caf/telemetry/metric_registry.hpp>
 
+#include <algorithm>
 #include <chrono>
 
 namespace reeve {
@@ -57,6 +58,13 @@ metrics::metrics(caf::actor_system& sys)
   // nop
 }
 
+metrics::type_counters& metrics::of(std::string_view type) {
+  auto known = types_.find(type);
+  if (known == types_.end())
+    known = types_.emplace(std::string{type}, type_counters{}).first;
+  return known->second;
+}
+
 void metrics::committed(size_t writes, caf::timespan took) {
   writes_->inc(static_cast<int64_t>(writes));
   commit_seconds_->observe(seconds(took));
@@ -68,16 +76,19 @@ void metrics::database_away(bool away) {
 
 void metrics::settled(std::string_view type, run_outcome outcome,
                       caf::timespan took) {
-  registry_
-    .counter_instance(
+  auto& counters = of(type);
+  auto*& runs = counters.runs[outcome];
+  if (runs == nullptr)
+    runs = registry_.counter_instance(
       "reeve.jobs", "runs",
       {{"type", view(type)}, {"outcome", view(to_string(outcome))}},
-      "Runs ended, by outcome.", "1", true)
-    ->inc();
-  registry_
-    .counter_instance<double>("reeve.jobs", "run", {{"type", view(type)}},
-                              "Time spent in runs.", "seconds", true)
-    ->inc(seconds(took));
+      "Runs ended, by outcome.", "1", true);
+  runs->inc();
+  if (counters.run_seconds == nullptr)
+    counters.run_seconds = registry_.counter_instance<double>(
+      "reeve.jobs", "run", {{"type", view(type)}}, "Time spent in runs.",
+      "seconds", true);
+  counters.run_seconds->inc(seconds(took));
 }
 
 void metrics::fenced() {
@@ -93,10 +104,12 @@ void metrics::claimed(size_t jobs) {
 }
 
 void metrics::enqueued(std::string_view type, size_t jobs) {
-  registry_
-    .counter_instance("reeve.jobs", "enqueued", {{"type", view(type)}},
-                      "Jobs accepted.", "1", true)
-    ->inc(static_cast<int64_t>(jobs));
+  auto*& enqueued = of(type).enqueued;
+  if (enqueued == nullptr)
+    enqueued = registry_.counter_instance("reeve.jobs", "enqueued",
+                                          {{"type", view(type)}},
+                                          "Jobs accepted.", "1", true);
+  enqueued->inc(static_cast<int64_t>(jobs));
 }
 
 void metrics::running(size_t jobs) {
@@ -111,11 +124,16 @@ void metrics::restarted(std::string_view actor) {
 }
 
 void metrics::responded(int status, caf::timespan took) {
-  auto code = std::to_string(status);
-  registry_
-    .counter_instance("reeve.http", "responses", {{"status", view(code)}},
-                      "Responses by status.", "1", true)
-    ->inc();
+  auto known = std::find_if(responses_.begin(), responses_.end(),
+                            [=](const auto& x) { return x.first == status; });
+  if (known == responses_.end()) {
+    auto code = std::to_string(status);
+    auto* counter = registry_.counter_instance(
+      "reeve.http", "responses", {{"status", view(code)}},
+      "Responses by status.", "1", true);
+    known = responses_.insert(responses_.end(), {status, counter});
+  }
+  known->second->inc();
   response_seconds_->observe(seconds(took));
 }
 

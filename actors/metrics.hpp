@@ -9,8 +9,11 @@
 #include <caf/telemetry/gauge.hpp>
 #include <caf/telemetry/histogram.hpp>
 
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace reeve {
 
@@ -37,7 +40,19 @@ public:
   void watchers(size_t count);
 
 private:
+  /// Of one job type; found in the registry at its first use.
+  struct type_counters {
+    caf::telemetry::int_counter* enqueued = nullptr;
+    caf::telemetry::dbl_counter* run_seconds = nullptr;
+    std::map<run_outcome, caf::telemetry::int_counter*> runs;
+  };
+
+  type_counters& of(std::string_view type);
+
   caf::telemetry::metric_registry& registry_;
+  std::map<std::string, type_counters, std::less<>> types_;
+  /// By status. Few: every connection keeps its own.
+  std::vector<std::pair<int, caf::telemetry::int_counter*>> responses_;
   caf::telemetry::int_counter* writes_;
   caf::telemetry::dbl_histogram* commit_seconds_;
   caf::telemetry::int_gauge* database_away_;

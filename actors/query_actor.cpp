@@ -35,12 +35,13 @@ std::optional<attempt_list> find_attempts(job_store& store,
 } // namespace
 
 query_actor_state::query_actor_state(query_actor::pointer self,
-                                     std::unique_ptr<job_store> store)
-  : self_(self), store_(std::move(store)) {
+                                     store_opener connect)
+  : self_(self), store_(std::move(connect)) {
   // nop
 }
 
 query_actor::behavior_type query_actor_state::make_behavior() {
+  store_.open(self_->clock().now());
   return {
     // -- jobs -----------------------------------------------------------------
     [this](find_atom, const std::string& id) -> caf::result<job> {

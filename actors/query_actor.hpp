@@ -6,16 +6,13 @@
 
 #include <caf/typed_event_based_actor.hpp>
 
-#include <memory>
-
 namespace reeve {
 
 class query_actor_state {
 public:
   static constexpr const char* name = "reeve.query";
 
-  query_actor_state(query_actor::pointer self,
-                    std::unique_ptr<job_store> store);
+  query_actor_state(query_actor::pointer self, store_opener connect);
 
   query_actor::behavior_type make_behavior();
 

@@ -14,8 +14,8 @@ constexpr auto retry_interval = 250ms;
 
 } // namespace
 
-read_connection::read_connection(std::unique_ptr<job_store> store)
-  : store_(std::move(store)) {
+read_connection::read_connection(store_opener connect)
+  : connect_(std::move(connect)) {
   // nop
 }
 
@@ -37,8 +37,12 @@ bool read_connection::reconnect_if_away(time_point now) {
   if (now < next_try_)
     return false;
   try {
-    store_->reconnect();
-    store_->ping();
+    if (store_) {
+      store_->reconnect();
+      store_->ping();
+    } else {
+      store_ = connect_();
+    }
   } catch (const store_unavailable& err) {
     if (last_error_ != err.what())
       log::warn("query.connection-lost", {{"error", err.what()}});

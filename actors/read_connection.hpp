@@ -8,17 +8,29 @@
 #include <caf/actor_clock.hpp>
 #include <caf/expected.hpp>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 
 namespace reeve {
 
+/// Makes a store of its own for whoever calls it, on any thread; may throw
+/// `store_unavailable`.
+using store_opener = std::function<std::unique_ptr<job_store>()>;
+
 class read_connection {
 public:
   using time_point = caf::actor_clock::time_point;
 
-  explicit read_connection(std::unique_ptr<job_store> store);
+  /// Connects with the first read or with `open`.
+  explicit read_connection(store_opener connect);
+
+  /// Connects now, so that the first read need not. Without a database it is
+  /// away until a read finds it.
+  void open(time_point now) {
+    reconnect_if_away(now);
+  }
 
   /// Runs one read; a connection that was lost meanwhile is made anew once.
   /// Fails with `store_unavailable`.
@@ -57,10 +69,12 @@ private:
   bool reconnect_if_away(time_point now);
   void lose(const char* why);
 
+  store_opener connect_;
+  /// Empty until it connected once.
   std::unique_ptr<job_store> store_;
   std::string last_error_;
   uint64_t reads_ = 0;
-  bool away_ = false;
+  bool away_ = true;
   /// While the database is away, reads fail at once until then.
   time_point next_try_;
 };

@@ -6,12 +6,13 @@
 namespace reeve {
 
 recall_actor_state::recall_actor_state(recall_actor::pointer self,
-                                       std::unique_ptr<job_store> store)
-  : self_(self), store_(std::move(store)) {
+                                       store_opener connect)
+  : self_(self), store_(std::move(connect)) {
   // nop
 }
 
 recall_actor::behavior_type recall_actor_state::make_behavior() {
+  store_.open(self_->clock().now());
   return {
     [this](const card_search& x) { return search(x); },
     [this](status_atom) { return status(); },

@@ -7,16 +7,13 @@
 
 #include <caf/typed_event_based_actor.hpp>
 
-#include <memory>
-
 namespace reeve {
 
 class recall_actor_state {
 public:
   static constexpr const char* name = "reeve.recall";
 
-  recall_actor_state(recall_actor::pointer self,
-                     std::unique_ptr<job_store> store);
+  recall_actor_state(recall_actor::pointer self, store_opener connect);
 
   recall_actor::behavior_type make_behavior();
 

@@ -5,6 +5,7 @@
 #include "config/log.hpp"
 
 #include <caf/expected.hpp>
+#include <caf/send.hpp>
 
 #include <algorithm>
 #include <condition_variable>
@@ -82,7 +83,7 @@ private:
 
 run_context::run_context(caf::actor_system& sys, const assignment& what,
                          job_actor owner, run_services_actor services)
-  : self_(sys),
+  : sys_(sys),
     what_(what),
     owner_(std::move(owner)),
     services_(std::move(services)),
@@ -96,9 +97,10 @@ const job& run_context::current() const {
 }
 
 void run_context::progress(int percent, std::string_view message) {
-  self_->send(owner_,
-              run_progress{what_.job.seq, what_.job.run,
-                           std::clamp(percent, 0, 100), std::string{message}});
+  caf::anon_send(owner_,
+                 run_progress{what_.job.seq, what_.job.run,
+                              std::clamp(percent, 0, 100),
+                              std::string{message}});
 }
 
 std::stop_token run_context::stop() const {
@@ -115,7 +117,7 @@ std::unique_ptr<call_permit> run_context::acquire(const std::string& lane,
     auto answer =
       ask<permit_answer>(permit_timeout, permit_request{lane, tokens});
     if (answer && answer->permit != 0)
-      return std::make_unique<lane_permit>(self_, services_, lane,
+      return std::make_unique<lane_permit>(self(), services_, lane,
                                            answer->permit, stop());
     if (answer) {
       auto make = answer->kind == run_outcome::throttled
@@ -210,14 +212,21 @@ void run_context::store_step(job_step step, std::vector<effect> effects) {
 
 // -- waiting ------------------------------------------------------------------
 
+// Most short runs never ask.
+caf::scoped_actor& run_context::self() {
+  if (!self_)
+    self_.emplace(sys_);
+  return *self_;
+}
+
 template <class T, class... Ts>
 caf::expected<T> run_context::request(caf::timespan timeout,
                                       caf::timespan grace, Ts... xs) {
   caf::expected<T> result{caf::make_error(ec::store_unavailable)};
-  auto pending = self_->request(services_, timeout, std::move(xs)...);
+  auto pending = self()->request(services_, timeout, std::move(xs)...);
   // The answer that ends the wait when the run is to stop. A real one that
   // comes later stays unread and goes with this actor.
-  auto give_up = [self = caf::actor_cast<caf::strong_actor_ptr>(self_),
+  auto give_up = [self = caf::actor_cast<caf::strong_actor_ptr>(self()),
                   id = pending.policy().id(), grace] {
     auto& clock = self->home_system->clock();
     clock.schedule_message(

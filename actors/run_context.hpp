@@ -56,12 +56,14 @@ private:
   template <class T, class... Ts>
   std::optional<T> look_up(Ts... xs);
 
+  caf::scoped_actor& self();
   void load_steps();
   void remember(job_step&& x);
   void wait_before_retry();
   void end_if_stopped() const;
 
-  caf::scoped_actor self_;
+  caf::actor_system& sys_;
+  std::optional<caf::scoped_actor> self_;
   const assignment& what_;
   job_actor owner_;
   run_services_actor services_;

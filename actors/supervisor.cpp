@@ -7,6 +7,7 @@
 #include <caf/send.hpp>
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 namespace reeve {
@@ -100,9 +101,13 @@ supervisor_actor::behavior_type supervisor_state::make_behavior() {
     },
     [this](permit_return& x) { return give_permit_back(x); },
     // -- writer_actor ---------------------------------------------------------
-    [this](enqueue_write& x) { return forward_new_work<enqueued>(x); },
+    [this](enqueue_write& x) {
+      return forward_new_work<enqueued>(x, could_start(x));
+    },
     [this](enqueue_batch_write& x) {
-      return forward_new_work<enqueued_batch>(x);
+      auto can = [this](const enqueue_write& one) { return could_start(one); };
+      return forward_new_work<enqueued_batch>(x,
+                                              std::ranges::any_of(x.jobs, can));
     },
     [this](cancel_write& x) { return forward<changed>(db_, std::move(x)); },
     [this](retry_write& x) { return forward_new_work<changed>(x); },
@@ -118,7 +123,7 @@ supervisor_actor::behavior_type supervisor_state::make_behavior() {
     [this](drain_atom) { return drain(); },
     [this](committed_changes& x) { on_changes(x); },
     [this](rescue_write& x) { return forward<rescued>(db_, std::move(x)); },
-    [this](run_report& x) { on_report(x); },
+    [this](run_reports& x) { on_reports(x); },
     [this](wake_atom) { look_for_work(); },
     [this](recall_query& x) { return recall(x); },
     [this](watch_atom x, watch_filter& filter, watcher_actor& who) {
@@ -144,10 +149,27 @@ caf::result<Result> supervisor_state::forward(const Handle& to, Ts&&... xs) {
 }
 
 template <class Result, class Write>
-caf::result<Result> supervisor_state::forward_new_work(Write& x) {
+caf::result<Result> supervisor_state::forward_new_work(Write& x,
+                                                       bool may_start) {
   if (draining_)
     return caf::make_error(ec::shutting_down, "the node is shutting down");
-  return forward<Result>(db_, std::move(x));
+  auto result = forward<Result>(db_, std::move(x));
+  // A claim right behind it takes the job in the same transaction.
+  if (may_start && !claim_)
+    look_for_work();
+  return result;
+}
+
+bool supervisor_state::could_start(const enqueue_write& x) const {
+  return !x.run_at && options_.types.contains(x.type) && free_slots() > 0;
+}
+
+// Settings do not change while the node runs, and are not free to copy.
+const type_options& supervisor_state::type(const std::string& name) const {
+  auto i = type_options_.find(name);
+  if (i == type_options_.end())
+    i = type_options_.emplace(name, options_.type(name)).first;
+  return i->second;
 }
 
 template <class Result, class T>
@@ -169,26 +191,28 @@ caf::result<card_hits> supervisor_state::recall(recall_query& x) {
 }
 
 void supervisor_state::on_changes(committed_changes& x) {
-  auto due_now = false;
+  // What was added and claimed in one transaction is due for nobody else.
+  std::unordered_set<int64_t> due_now;
   for (const auto& job : x.jobs) {
-    if (job.status == job_status::pending) {
-      if (job.version == 1)
-        metrics_.enqueued(job.type, 1);
+    if (job->status == job_status::pending) {
+      if (job->version == 1)
+        metrics_.enqueued(job->type, 1);
       // Both times are the store's: no clock of ours is compared with it.
       auto wait = std::chrono::ceil<std::chrono::milliseconds>(
-        job.run_at - job.updated_at);
+        job->run_at - job->updated_at);
       if (wait.count() <= 0)
-        due_now = true;
+        due_now.insert(job->seq);
       else if (scheduler_)
         self_->send(scheduler_, due_atom_v, int64_t{wait.count()});
-    } else if (job.cancel_requested && job.status == job_status::processing) {
-      if (auto* where = find_run(job.seq, job.run))
-        stop_run(*where, stop_reason::cancelled);
+    } else if (job->status == job_status::processing) {
+      due_now.erase(job->seq);
+      if (job->cancel_requested)
+        stop_run(key_of(*job), stop_reason::cancelled);
     }
   }
   if (hub_)
     self_->send(hub_, std::move(x));
-  if (due_now)
+  if (!due_now.empty())
     look_for_work();
 }
 

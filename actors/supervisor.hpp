@@ -9,6 +9,7 @@
 #include "actors/interfaces.hpp"
 #include "actors/job_actor.hpp"
 #include "actors/metrics.hpp"
+#include "actors/pace.hpp"
 #include "actors/recovery.hpp"
 #include "actors/scheduler.hpp"
 
@@ -19,6 +20,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <unordered_map>
 #include <vector>
 
 namespace reeve {
@@ -31,7 +33,7 @@ struct supervisor_options {
   /// How long a write may be under way before it is asked again.
   caf::timespan write_timeout = std::chrono::seconds{60};
   /// Ends of runs that may wait for their commit; above, nothing is claimed.
-  size_t max_unsettled = 32;
+  size_t max_unsettled = 4'096;
   retry_options retry;
   /// The types that this node has a processor for, and the lanes of each.
   std::map<std::string, std::vector<std::string>> types;
@@ -84,18 +86,47 @@ private:
 
   enum class stop_reason : uint8_t { none, cancelled, lease_lost };
 
-  /// A run under way in a slot.
+  /// A run that a slot has taken on.
   struct active_run {
-    job claimed;
-    run_control_ptr control;
+    run_bundle_ptr bundle;
+    /// Its place in the bundle.
+    size_t index = 0;
     time_point started;
     stop_reason stopped = stop_reason::none;
+    /// Of a type whose runs are short: not worth two lines of log each.
+    bool is_short = false;
+
+    const job& claimed() const {
+      return bundle->runs()[index].job;
+    }
   };
 
   struct slot {
     std::string name;
     job_actor handle;
-    std::optional<active_run> run;
+    /// By `seq`.
+    std::unordered_map<int64_t, active_run> runs;
+    run_bundle_ptr bundle;
+
+    bool is_free() const {
+      return handle && runs.empty();
+    }
+  };
+
+  /// How a run ended, before anyone decided what follows.
+  struct run_end {
+    active_run run;
+    outcome result;
+    /// Replaces the decision's own words.
+    std::string why{};
+  };
+
+  /// What a claim asks for.
+  struct wish {
+    std::vector<claimable_type> types;
+    size_t limit = 0;
+    /// Jobs may be due that it did not ask for.
+    bool is_partial = false;
   };
 
   /// A lane as its gate told it last.
@@ -112,7 +143,6 @@ private:
     settle_write write;
     time_point started;
   };
-  using run_key = std::pair<int64_t, int64_t>;
 
   // -- lifecycle (supervisor_lifecycle.cpp) -----------------------------------
 
@@ -133,13 +163,18 @@ private:
   // -- claims (supervisor_claims.cpp) -----------------------------------------
 
   void look_for_work();
-  std::vector<claimable_type> claimable_types(size_t free) const;
+  void look_if_any_is_left();
+  wish make_wish(size_t free);
+  size_t room_for(const std::string& type, size_t most, bool& is_partial) const;
   size_t probes_under_way(const gate_slot& lane) const;
   void send_claim(bool repeated);
   void on_claimed(claimed& x);
-  void assign(slot& where, job& what);
+  void hand_out(std::vector<job>& jobs);
+  void assign(slot& where, std::vector<job>&& jobs);
+  run_bundle_ptr bundle_of(std::vector<job>& jobs) const;
+  void give_back(std::vector<job>& jobs);
   bool is_probe(const job& what) const;
-  void give_back(const job& what);
+  bool is_short(const std::string& type) const;
   size_t free_slots() const;
   size_t running_of(const std::string& type) const;
 
@@ -155,17 +190,23 @@ private:
 
   // -- runs (supervisor_runs.cpp) ---------------------------------------------
 
-  void on_report(run_report& x);
+  void on_reports(run_reports& x);
   void on_slot_lost(slot& where);
-  bool end_early(slot& where, run_outcome as, std::string message);
-  void settle(const active_run& run, outcome result);
-  void send_settle(run_key key, bool repeated);
-  void on_settled(run_key key, const job& now);
-  void on_settle_failed(run_key key, const caf::error& err);
+  size_t end_early(slot& where, run_outcome as, const std::string& message);
+  std::optional<active_run> take_run(run_key which);
+  std::optional<run_end> end_of(active_run run, outcome result);
+  void give_back_unbegun();
+  static run_end given_back(active_run run, std::string why);
+  void settle(std::vector<run_end> ends);
+  settle_write decide_on(run_end& x);
+  void send_settles(std::vector<run_key> keys, bool repeated);
+  void on_settled(run_key key);
+  bool on_settle_failed(run_key key, const caf::error& err);
+  void after_settles(std::vector<run_key> again);
   void renew_leases();
   void on_renewed(const renewed& x, time_point asked_at);
-  void stop_run(slot& where, stop_reason why);
-  slot* find_run(int64_t seq, int64_t run);
+  void stop_run(slot& where, active_run& run, stop_reason why);
+  void stop_run(run_key which, stop_reason why);
   void count_running();
 
   // -- the rest (supervisor.cpp) ----------------------------------------------
@@ -173,7 +214,9 @@ private:
   template <class Result, class Handle, class... Ts>
   caf::result<Result> forward(const Handle& to, Ts&&... xs);
   template <class Result, class Write>
-  caf::result<Result> forward_new_work(Write& x);
+  caf::result<Result> forward_new_work(Write& x, bool may_start = false);
+  bool could_start(const enqueue_write& x) const;
+  const type_options& type(const std::string& name) const;
   caf::result<card_hits> recall(recall_query& x);
   void on_changes(committed_changes& x);
 
@@ -218,6 +261,16 @@ private:
   std::optional<claim_write> claim_;
   int64_t claim_token_ = 0;
   bool look_again_ = false;
+  /// The last claim left due jobs behind: runs may be fetched ahead.
+  bool backlog_ = false;
+  /// The last claim took all there was, and nothing has happened since.
+  bool nothing_left_ = false;
+  /// The claim under way did not ask for all that may be due.
+  bool partial_claim_ = false;
+  /// Whose turn it is among types that need a slot for each run.
+  size_t turn_ = 0;
+  std::unordered_map<std::string, pace> paces_;
+  mutable std::unordered_map<std::string, type_options> type_options_;
   std::map<run_key, unsettled_run> unsettled_;
   drain_report drained_;
   caf::typed_response_promise<uint16_t> boot_promise_;

@@ -24,7 +24,9 @@ constexpr auto probe_patience = 15s;
 
 } // namespace
 
+// Something happened that may have made jobs due.
 void supervisor_state::look_for_work() {
+  nothing_left_ = false;
   if (!recovered_ || draining_)
     return;
   if (claim_) {
@@ -34,35 +36,79 @@ void supervisor_state::look_for_work() {
   auto free = free_slots();
   if (free == 0 || unsettled_.size() >= options_.max_unsettled)
     return;
-  auto types = claimable_types(free);
-  if (types.empty())
+  auto wanted = make_wish(free);
+  if (wanted.types.empty())
     return;
-  claim_ =
-    claim_write{options_.owner, std::move(types), static_cast<uint32_t>(free),
-                options_.lease, ++claim_token_};
+  partial_claim_ = wanted.is_partial;
+  claim_ = claim_write{options_.owner, std::move(wanted.types),
+                       static_cast<uint32_t>(wanted.limit), options_.lease,
+                       ++claim_token_};
   look_again_ = false;
   send_claim(false);
 }
 
-// What can run now. A job whose provider takes no calls would only hold a slot
-// and come back.
-std::vector<claimable_type> supervisor_state::claimable_types(
-  size_t free) const {
-  std::vector<claimable_type> result;
+// A slot came free, which makes no job due.
+void supervisor_state::look_if_any_is_left() {
+  if (!nothing_left_)
+    look_for_work();
+}
+
+// Where jobs are left behind, short ones are fetched ahead. What is not short
+// needs a slot for each run: such types share the free slots then, in turn.
+supervisor_state::wish supervisor_state::make_wish(size_t free) {
+  wish result;
+  std::vector<claimable_type> whole;
+  result.limit = free;
   for (const auto& [type, lanes] : options_.types) {
-    auto limit = free;
-    if (size_t most = options_.type(type).concurrency; most > 0)
-      limit = std::min(limit, most - std::min(most, running_of(type)));
-    for (const auto& name : lanes) {
-      const auto* lane = find_gate(name);
-      if (lane == nullptr || lane->last.state == lane_state::open)
-        continue;
-      auto may_probe =
-        lane->last.state == lane_state::probing && probes_under_way(*lane) == 0;
-      limit = std::min(limit, size_t{may_probe ? 1u : 0u});
+    auto window = backlog_ && lanes.empty() ? paces_[type].window() : 1;
+    auto across = this->type(type).concurrency;
+    auto room = room_for(type, free * window, result.is_partial);
+    if (room == 0)
+      continue;
+    claimable_type one{type, static_cast<uint32_t>(room), across};
+    if (window == 1) {
+      whole.push_back(std::move(one));
+      continue;
     }
+    result.limit = std::max(result.limit, free * window);
+    result.types.push_back(std::move(one));
+  }
+  if (result.types.empty()) {
+    result.types = std::move(whole);
+    return result;
+  }
+  auto left = free;
+  for (size_t i = 0; i < whole.size(); ++i) {
+    auto& one = whole[(turn_ + i) % whole.size()];
+    auto limit = std::min(left, size_t{one.limit});
+    result.is_partial = result.is_partial || limit < one.limit;
+    left -= limit;
+    one.limit = static_cast<uint32_t>(limit);
     if (limit > 0)
-      result.push_back({type, static_cast<uint32_t>(limit)});
+      result.types.push_back(std::move(one));
+  }
+  ++turn_;
+  return result;
+}
+
+// How many more runs of a type this node may start, at most `most`. A job whose
+// provider takes no calls would only hold a slot and come back.
+size_t supervisor_state::room_for(const std::string& type, size_t most,
+                                  bool& is_partial) const {
+  auto result = most;
+  if (size_t limit = this->type(type).concurrency; limit > 0) {
+    result = std::min(result, limit - std::min(limit, running_of(type)));
+    // Other nodes count, too, and nobody tells when theirs end.
+    is_partial = true;
+  }
+  for (const auto& name : options_.types.at(type)) {
+    const auto* lane = find_gate(name);
+    if (lane == nullptr || lane->last.state == lane_state::open)
+      continue;
+    auto may_probe =
+      lane->last.state == lane_state::probing && probes_under_way(*lane) == 0;
+    result = std::min(result, size_t{may_probe ? 1u : 0u});
+    is_partial = true;
   }
   return result;
 }
@@ -83,17 +129,19 @@ bool supervisor_state::is_probe(const job& what) const {
 // back.
 size_t supervisor_state::probes_under_way(const gate_slot& lane) const {
   auto now = self_->clock().now();
-  auto is_probe = [&](const slot& x) {
-    if (!x.run || x.run->started < lane.probing_since
-        || x.run->started + probe_patience <= now)
+  auto is_probe = [&](const auto& entry) {
+    const active_run& run = entry.second;
+    if (run.started < lane.probing_since || run.started + probe_patience <= now)
       return false;
-    auto uses = options_.types.find(x.run->claimed.type);
+    auto uses = options_.types.find(run.claimed().type);
     return uses != options_.types.end()
       && std::find(uses->second.begin(), uses->second.end(), lane.lane)
       != uses->second.end();
   };
-  return static_cast<size_t>(
-    std::count_if(slots_.begin(), slots_.end(), is_probe));
+  size_t result = 0;
+  for (const auto& x : slots_)
+    result += static_cast<size_t>(std::ranges::count_if(x.runs, is_probe));
+  return result;
 }
 
 void supervisor_state::send_claim(bool repeated) {
@@ -109,69 +157,121 @@ void supervisor_state::send_claim(bool repeated) {
 
 void supervisor_state::on_claimed(claimed& x) {
   claim_.reset();
+  backlog_ = x.more && !x.jobs.empty();
+  // More of what this claim could not take is no reason to ask again.
+  auto again = look_again_ || backlog_;
+  nothing_left_ = !again && !x.more && !partial_claim_;
   metrics_.claimed(x.jobs.size());
   if (x.next_due_in && scheduler_)
     self_->send(scheduler_, due_atom_v, int64_t{x.next_due_in->count()});
-  auto where = slots_.begin();
-  for (auto& job : x.jobs) {
-    auto is_free = [](const slot& s) { return s.handle && !s.run; };
-    where = std::find_if(where, slots_.end(), is_free);
-    // A slot may have died, or the drain begun, since the claim was sent.
-    if (draining_ || where == slots_.end())
-      give_back(job);
-    else
-      assign(*where, job);
-  }
+  hand_out(x.jobs);
   count_running();
   if (draining_)
     finish_drain_when_idle();
-  // More of what this claim could not take is no reason to ask again.
-  else if (look_again_ || (x.more && !x.jobs.empty()))
+  else if (again)
     look_for_work();
 }
 
-void supervisor_state::assign(slot& where, job& what) {
-  auto control = std::make_shared<run_control>();
-  auto timeout =
-    std::chrono::duration_cast<milliseconds>(options_.type(what.type).timeout);
-  log::info("job.started",
-            {{"job", what.id},
-             {"type", what.type},
-             {"run", what.run},
-             {"attempt", what.attempts},
-             {"slot", where.name}});
-  self_->send(where.handle, run_atom_v, assignment{what, control, timeout});
-  where.run = active_run{std::move(what), std::move(control),
-                         self_->clock().now(), stop_reason::none};
-  // Nothing else tells that it has called nobody by then. Set after `started`,
-  // so that its patience is over when the timer fires.
-  if (is_probe(where.run->claimed))
-    self_->run_delayed(probe_patience, [this] { look_for_work(); });
-  if (where.run->claimed.cancel_requested)
-    stop_run(where, stop_reason::cancelled);
+// Short runs are dealt out evenly, from the last slot on; a long one comes last
+// in its slot, from the first on.
+void supervisor_state::hand_out(std::vector<job>& jobs) {
+  std::vector<slot*> free;
+  for (auto& x : slots_)
+    if (x.is_free() && !draining_)
+      free.push_back(&x);
+  auto is_long = [this](const job& x) { return !is_short(x.type); };
+  auto longs = std::stable_partition(jobs.begin(), jobs.end(),
+                                     [&](const job& x) { return !is_long(x); });
+  std::vector<std::vector<job>> shares(free.size());
+  // A slot may have died, or the drain begun, since the claim was sent.
+  std::vector<job> homeless;
+  auto send_home = [&](job& what) { homeless.push_back(std::move(what)); };
+  auto shorts = static_cast<size_t>(longs - jobs.begin());
+  auto share = free.empty() ? 0 : (shorts + free.size() - 1) / free.size();
+  for (size_t i = 0; i < shorts; ++i)
+    if (share == 0)
+      send_home(jobs[i]);
+    else
+      shares[free.size() - 1 - i / share].push_back(std::move(jobs[i]));
+  size_t next = 0;
+  for (auto i = longs; i != jobs.end(); ++i)
+    if (next == shares.size())
+      send_home(*i);
+    else
+      shares[next++].push_back(std::move(*i));
+  for (size_t i = 0; i < free.size(); ++i)
+    if (!shares[i].empty())
+      assign(*free[i], std::move(shares[i]));
+  if (!homeless.empty())
+    give_back(homeless);
 }
 
-void supervisor_state::give_back(const job& what) {
-  outcome result;
-  result.kind = run_outcome::interrupted;
-  result.message = "The node had no slot left for it";
-  ++drained_.returned;
-  settle({what, nullptr, self_->clock().now(), stop_reason::none},
-         std::move(result));
+void supervisor_state::give_back(std::vector<job>& jobs) {
+  auto bundle = bundle_of(jobs);
+  std::vector<run_end> ends;
+  for (size_t i = 0; i < bundle->size(); ++i)
+    ends.push_back(given_back({bundle, i, self_->clock().now()},
+                              "the node had no slot left for it"));
+  drained_.returned += static_cast<uint32_t>(ends.size());
+  settle(std::move(ends));
+}
+
+void supervisor_state::assign(slot& where, std::vector<job>&& jobs) {
+  auto now = self_->clock().now();
+  where.bundle = bundle_of(jobs);
+  auto probes = false;
+  for (size_t i = 0; i < where.bundle->size(); ++i) {
+    const auto& what = where.bundle->runs()[i].job;
+    active_run run{where.bundle, i, now};
+    run.is_short = is_short(what.type);
+    if (!run.is_short)
+      log::info("job.started",
+                {{"job", what.id},
+                 {"type", what.type},
+                 {"run", what.run},
+                 {"attempt", what.attempts},
+                 {"slot", where.name}});
+    probes = probes || is_probe(what);
+    where.runs.insert_or_assign(what.seq, std::move(run));
+  }
+  self_->send(where.handle, run_atom_v, where.bundle);
+  // Nothing else tells that it has called nobody by then. Set after `started`,
+  // so that its patience is over when the timer fires.
+  if (probes)
+    self_->run_delayed(probe_patience, [this] { look_for_work(); });
+  for (auto& [seq, run] : where.runs)
+    if (run.claimed().cancel_requested)
+      stop_run(where, run, stop_reason::cancelled);
+}
+
+run_bundle_ptr supervisor_state::bundle_of(std::vector<job>& jobs) const {
+  std::vector<assignment> runs;
+  runs.reserve(jobs.size());
+  for (auto& what : jobs) {
+    auto timeout =
+      std::chrono::duration_cast<milliseconds>(type(what.type).timeout);
+    runs.push_back({std::move(what), std::make_shared<run_control>(), timeout});
+  }
+  return std::make_shared<run_bundle>(std::move(runs));
+}
+
+bool supervisor_state::is_short(const std::string& type) const {
+  auto i = paces_.find(type);
+  return i != paces_.end() && i->second.window() > 1;
 }
 
 size_t supervisor_state::free_slots() const {
-  auto is_free = [](const slot& x) { return x.handle && !x.run; };
-  return static_cast<size_t>(
-    std::count_if(slots_.begin(), slots_.end(), is_free));
+  return static_cast<size_t>(std::ranges::count_if(slots_, &slot::is_free));
 }
 
 size_t supervisor_state::running_of(const std::string& type) const {
-  auto is_one = [&](const slot& x) {
-    return x.run && x.run->claimed.type == type;
+  auto is_one = [&](const auto& entry) {
+    return entry.second.claimed().type == type;
   };
-  return static_cast<size_t>(
-    std::count_if(slots_.begin(), slots_.end(), is_one));
+  size_t result = 0;
+  for (const auto& x : slots_)
+    result += static_cast<size_t>(std::ranges::count_if(x.runs, is_one));
+  return result;
 }
 
 } // namespace reeve

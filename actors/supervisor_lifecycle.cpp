@@ -218,16 +218,16 @@ caf::result<drain_report> supervisor_state::drain() {
   draining_ = true;
   log::info("supervisor.draining", {{"running", slots_.size() - free_slots()}});
   self_->delayed_send(self_, options_.shutdown_grace, interrupt_atom_v);
+  give_back_unbegun();
   finish_drain_when_idle();
   return promise;
 }
 
 void supervisor_state::interrupt_runs() {
   for (auto& where : slots_)
-    if (where.run
-        && end_early(where, run_outcome::interrupted,
-                     "The node shut down while the job was running"))
-      ++drained_.returned;
+    drained_.returned += static_cast<uint32_t>(
+      end_early(where, run_outcome::interrupted,
+                "The node shut down while the job was running"));
   // The ends get a little time to be written; the next boot finds the rest.
   self_->run_delayed(settle_grace, [this] {
     drained_.unsettled = static_cast<uint32_t>(unsettled_.size());
@@ -240,7 +240,7 @@ void supervisor_state::interrupt_runs() {
 }
 
 void supervisor_state::finish_drain_when_idle() {
-  auto is_busy = [](const slot& x) { return x.run.has_value(); };
+  auto is_busy = [](const slot& x) { return !x.runs.empty(); };
   if (draining_ && !stopping_ && !claim_ && unsettled_.empty()
       && std::none_of(slots_.begin(), slots_.end(), is_busy))
     stop_children();

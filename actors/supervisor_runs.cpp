@@ -12,6 +12,7 @@ namespace reeve {
 namespace {
 
 using namespace std::chrono_literals;
+using std::chrono::milliseconds;
 
 /// Until a write that failed for the store's reasons is tried again.
 constexpr auto write_retry = 500ms;
@@ -20,120 +21,225 @@ constexpr auto write_retry = 500ms;
 
 // -- ends of runs -------------------------------------------------------------
 
-void supervisor_state::on_report(run_report& x) {
-  auto* where = find_run(x.seq, x.run);
-  if (where == nullptr)
-    return;
-  auto run = std::move(*where->run);
-  where->run.reset();
-  count_running();
-  if (run.stopped == stop_reason::lease_lost) {
-    // Whoever holds the job now decides about it.
-    metrics_.fenced();
-  } else {
-    if (run.stopped == stop_reason::cancelled
-        && x.result.kind != run_outcome::completed)
-      x.result.kind = run_outcome::cancelled;
+void supervisor_state::on_reports(run_reports& x) {
+  std::vector<run_end> ends;
+  ends.reserve(x.ended.size() + x.returned.size());
+  for (auto& report : x.ended) {
+    auto run = take_run({report.seq, report.run});
+    if (!run)
+      continue;
+    if (options_.types.contains(run->claimed().type))
+      paces_[run->claimed().type].add(report.took.count() > 0 ? report.took
+                                                              : pace::budget);
     if (draining_)
       ++drained_.finished;
-    settle(run, std::move(x.result));
+    if (auto end = end_of(std::move(*run), std::move(report.result)))
+      ends.push_back(std::move(*end));
   }
-  look_for_work();
+  for (auto which : x.returned)
+    if (auto run = take_run(which))
+      ends.push_back(given_back(std::move(*run),
+                                "runs before it took longer than expected"));
+  settle(std::move(ends));
+  count_running();
+  look_if_any_is_left();
   finish_drain_when_idle();
+}
+
+std::optional<supervisor_state::active_run> supervisor_state::take_run(
+  run_key which) {
+  for (auto& where : slots_) {
+    auto i = where.runs.find(which.first);
+    if (i == where.runs.end() || i->second.claimed().run != which.second)
+      continue;
+    auto result = std::move(i->second);
+    where.runs.erase(i);
+    return result;
+  }
+  return std::nullopt;
+}
+
+// Empty: somebody else decides about the job.
+std::optional<supervisor_state::run_end> supervisor_state::end_of(
+  active_run run, outcome result) {
+  if (run.stopped == stop_reason::lease_lost) {
+    metrics_.fenced();
+    return std::nullopt;
+  }
+  if (run.stopped == stop_reason::cancelled
+      && result.kind != run_outcome::completed)
+    result.kind = run_outcome::cancelled;
+  return run_end{std::move(run), std::move(result)};
+}
+
+supervisor_state::run_end supervisor_state::given_back(active_run run,
+                                                       std::string why) {
+  return {std::move(run), outcome::snoozed(milliseconds{0}), std::move(why)};
 }
 
 void supervisor_state::on_slot_lost(slot& where) {
   where.handle = nullptr;
-  if (where.run)
-    end_early(where, run_outcome::lost, "The actor that ran the job died");
+  end_early(where, run_outcome::lost, "The actor that ran the job died");
+  look_if_any_is_left();
   finish_drain_when_idle();
 }
 
-bool supervisor_state::end_early(slot& where, run_outcome as,
-                                 std::string message) {
-  auto run = std::move(*where.run);
-  where.run.reset();
-  count_running();
+// Only the run that its executor is at ends so: those before it have their own
+// ends, those behind it were never begun.
+size_t supervisor_state::end_early(slot& where, run_outcome as,
+                                   const std::string& message) {
+  if (where.runs.empty())
+    return 0;
+  run_reports last;
+  last.returned = where.bundle->take_back();
+  last.ended = where.bundle->take_reports();
   // Its executor may be busy still: tell it, and fence it by the next run.
-  run.control->stop.request_stop();
-  if (run.stopped == stop_reason::lease_lost) {
-    // Whoever holds the job now decides about it.
-    metrics_.fenced();
-    return false;
+  where.bundle->stop();
+  std::vector<run_end> ends;
+  auto add = [&](run_key which, outcome how) {
+    if (auto run = take_run(which))
+      if (auto end = end_of(std::move(*run), std::move(how)))
+        ends.push_back(std::move(*end));
+  };
+  for (auto& x : last.ended)
+    add({x.seq, x.run}, std::move(x.result));
+  for (auto which : last.returned)
+    if (auto run = take_run(which))
+      ends.push_back(given_back(std::move(*run), "its slot went away"));
+  while (!where.runs.empty()) {
+    outcome how;
+    how.kind = as;
+    how.message = message;
+    add(key_of(where.runs.begin()->second.claimed()), std::move(how));
   }
-  outcome result;
-  result.kind =
-    run.stopped == stop_reason::cancelled ? run_outcome::cancelled : as;
-  result.message = std::move(message);
-  settle(run, std::move(result));
-  return true;
+  auto result = ends.size();
+  settle(std::move(ends));
+  count_running();
+  return result;
 }
 
-void supervisor_state::settle(const active_run& run, outcome result) {
+void supervisor_state::give_back_unbegun() {
+  std::vector<run_end> ends;
+  for (auto& where : slots_) {
+    if (where.runs.empty())
+      continue;
+    for (auto which : where.bundle->take_back())
+      if (auto run = take_run(which))
+        ends.push_back(
+          given_back(std::move(*run), "the node is shutting down"));
+  }
+  drained_.returned += static_cast<uint32_t>(ends.size());
+  settle(std::move(ends));
+}
+
+void supervisor_state::settle(std::vector<run_end> ends) {
+  if (ends.empty())
+    return;
+  std::vector<run_key> keys;
+  keys.reserve(ends.size());
+  for (auto& x : ends) {
+    auto key = key_of(x.run.claimed());
+    auto started = x.run.started;
+    unsettled_.insert_or_assign(key, unsettled_run{decide_on(x), started});
+    keys.push_back(key);
+  }
+  send_settles(std::move(keys), false);
+}
+
+settle_write supervisor_state::decide_on(run_end& x) {
   ++decisions_;
   auto random = std::uniform_real_distribution<double>{}(random_);
   auto retry = options_.retry;
-  if (auto own = options_.type(run.claimed.type).backoff; own.count() > 0)
+  if (auto own = type(x.run.claimed().type).backoff; own.count() > 0)
     retry.backoff = own;
-  auto what = decide(run.claimed, result.kind, result.delay, retry, random);
-  log::info("job.ended",
-            {{"job", run.claimed.id},
-             {"type", run.claimed.type},
-             {"run", run.claimed.run},
-             {"outcome", to_string(result.kind)},
-             {"decision", to_string(what.what)},
-             {"why", what.why},
-             {"delay_ms", what.delay.count()}});
-  settle_write write;
-  write.claimed = run.claimed;
-  write.owner = options_.owner;
-  write.outcome = result.kind;
-  write.decision = what.what;
-  write.result = std::move(result.result);
-  write.effects = std::move(result.effects);
-  write.error = std::move(result.message);
-  write.why = std::move(what.why);
-  write.delay = what.delay;
-  run_key key{run.claimed.seq, run.claimed.run};
-  unsettled_.insert_or_assign(key,
-                              unsettled_run{std::move(write), run.started});
-  send_settle(key, false);
+  auto what =
+    decide(x.run.claimed(), x.result.kind, x.result.delay, retry, random);
+  if (!x.why.empty())
+    what.why = std::move(x.why);
+  if (!x.run.is_short || x.result.kind != run_outcome::completed)
+    log::info("job.ended",
+              {{"job", x.run.claimed().id},
+               {"type", x.run.claimed().type},
+               {"run", x.run.claimed().run},
+               {"outcome", to_string(x.result.kind)},
+               {"decision", to_string(what.what)},
+               {"why", what.why},
+               {"delay_ms", what.delay.count()}});
+  settle_write result;
+  result.claimed = x.run.claimed();
+  result.owner = options_.owner;
+  result.outcome = x.result.kind;
+  result.decision = what.what;
+  result.result = std::move(x.result.result);
+  result.effects = std::move(x.result.effects);
+  result.error = std::move(x.result.message);
+  result.why = std::move(what.why);
+  result.delay = what.delay;
+  return result;
 }
 
-void supervisor_state::send_settle(run_key key, bool repeated) {
-  auto i = unsettled_.find(key);
-  if (i == unsettled_.end())
+void supervisor_state::send_settles(std::vector<run_key> keys, bool repeated) {
+  std::erase_if(keys, [this](run_key x) { return !unsettled_.contains(x); });
+  if (keys.empty())
     return;
-  auto failed = [this, key](const caf::error& err) {
-    on_settle_failed(key, err);
+  settle_list list;
+  list.reserve(keys.size());
+  for (auto x : keys)
+    list.push_back(unsettled_.at(x).write);
+  auto failed = [this, keys](const caf::error& err) {
+    std::vector<run_key> again;
+    for (auto key : keys)
+      if (on_settle_failed(key, err))
+        again.push_back(key);
+    after_settles(std::move(again));
   };
   if (!db_)
     return failed(ec::store_unavailable);
-  self_->request(db_, options_.write_timeout, i->second.write, repeated)
-    .then([this, key](const changed& x) { on_settled(key, x.job); }, failed);
+  auto done = [this, keys](const settled& x) {
+    std::vector<run_key> again;
+    for (size_t i = 0; i < keys.size(); ++i)
+      if (!x.refusals[i])
+        on_settled(keys[i]);
+      else if (on_settle_failed(keys[i], make_error(*x.refusals[i])))
+        again.push_back(keys[i]);
+    after_settles(std::move(again));
+  };
+  self_->request(db_, options_.write_timeout, std::move(list), repeated)
+    .then(std::move(done), std::move(failed));
 }
 
-void supervisor_state::on_settled(run_key key, const job& now) {
-  auto i = unsettled_.find(key);
-  if (i == unsettled_.end())
-    return;
-  metrics_.settled(now.type, i->second.write.outcome,
-                   self_->clock().now() - i->second.started);
-  unsettled_.erase(i);
-  look_for_work();
+void supervisor_state::after_settles(std::vector<run_key> again) {
+  if (!again.empty())
+    self_->run_delayed(write_retry, [this, again = std::move(again)] {
+      send_settles(again, true);
+    });
+  look_if_any_is_left();
   finish_drain_when_idle();
 }
 
-void supervisor_state::on_settle_failed(run_key key, const caf::error& err) {
+void supervisor_state::on_settled(run_key key) {
   auto i = unsettled_.find(key);
   if (i == unsettled_.end())
     return;
+  const auto& write = i->second.write;
+  metrics_.settled(write.claimed.type, write.outcome,
+                   self_->clock().now() - i->second.started);
+  // There may be room for one on another node now.
+  if (db_ && type(write.claimed.type).concurrency > 0)
+    self_->send(db_, announce_atom_v);
+  unsettled_.erase(i);
+}
+
+// True when it is to be tried again, for the store's reasons.
+bool supervisor_state::on_settle_failed(run_key key, const caf::error& err) {
+  auto i = unsettled_.find(key);
+  if (i == unsettled_.end())
+    return false;
   auto& write = i->second.write;
   if (err == ec::lease_lost) {
     metrics_.fenced();
     log::warn("job.fenced",
               {{"job", write.claimed.id}, {"run", write.claimed.run}});
-    unsettled_.erase(i);
   } else if (err == ec::invalid_argument
              && write.decision == verdict::complete) {
     // What the processor made cannot be stored: that will not change.
@@ -141,21 +247,19 @@ void supervisor_state::on_settle_failed(run_key key, const caf::error& err) {
     write.outcome = run_outcome::failed_permanently;
     write.error = "The result could not be stored: " + to_string(err);
     write.why = "trying again cannot help";
-    write.result = nullptr;
+    write.result = {};
     write.effects.clear();
-    send_settle(key, false);
-    return;
+    send_settles({key}, false);
+    return false;
   } else if (err == ec::invalid_argument || err == ec::not_found
              || err == ec::conflict) {
     log::error("job.settle-refused",
                {{"job", write.claimed.id}, {"error", to_string(err)}});
-    unsettled_.erase(i);
   } else {
-    self_->run_delayed(write_retry, [this, key] { send_settle(key, true); });
-    return;
+    return true;
   }
-  look_for_work();
-  finish_drain_when_idle();
+  unsettled_.erase(i);
+  return false;
 }
 
 // -- leases and cancellation --------------------------------------------------
@@ -175,43 +279,44 @@ void supervisor_state::renew_leases() {
 }
 
 void supervisor_state::on_renewed(const renewed& x, time_point asked_at) {
+  std::unordered_map<int64_t, const held_lease*> held;
+  for (const auto& lease : x.leases)
+    held.emplace(lease.seq, &lease);
   for (auto& where : slots_) {
-    if (!where.run || where.run->started >= asked_at)
-      continue;
-    const auto& job = where.run->claimed;
-    auto is_it = [&](const held_lease& lease) {
-      return lease.seq == job.seq && lease.run == job.run;
-    };
-    auto held = std::find_if(x.leases.begin(), x.leases.end(), is_it);
-    if (held == x.leases.end()) {
-      log::warn("lease.lost", {{"job", job.id}, {"run", job.run}});
-      stop_run(where, stop_reason::lease_lost);
-    } else if (held->cancel_requested) {
-      stop_run(where, stop_reason::cancelled);
+    for (auto& [seq, run] : where.runs) {
+      if (run.started >= asked_at)
+        continue;
+      auto i = held.find(seq);
+      if (i == held.end() || i->second->run != run.claimed().run) {
+        log::warn("lease.lost",
+                  {{"job", run.claimed().id}, {"run", run.claimed().run}});
+        stop_run(where, run, stop_reason::lease_lost);
+      } else if (i->second->cancel_requested) {
+        stop_run(where, run, stop_reason::cancelled);
+      }
     }
   }
 }
 
-void supervisor_state::stop_run(slot& where, stop_reason why) {
-  if (where.run->stopped != stop_reason::none)
+void supervisor_state::stop_run(slot& where, active_run& run, stop_reason why) {
+  if (run.stopped != stop_reason::none)
     return;
-  where.run->stopped = why;
-  const auto& job = where.run->claimed;
-  self_->send(where.handle, interrupt_atom_v, job.seq, job.run);
+  run.stopped = why;
+  self_->send(where.handle, interrupt_atom_v, run.claimed().seq,
+              run.claimed().run);
 }
 
-supervisor_state::slot* supervisor_state::find_run(int64_t seq, int64_t run) {
-  auto is_it = [&](const slot& x) {
-    return x.run && x.run->claimed.seq == seq && x.run->claimed.run == run;
-  };
-  auto i = std::find_if(slots_.begin(), slots_.end(), is_it);
-  return i != slots_.end() ? &*i : nullptr;
+void supervisor_state::stop_run(run_key which, stop_reason why) {
+  for (auto& where : slots_) {
+    auto i = where.runs.find(which.first);
+    if (i != where.runs.end() && i->second.claimed().run == which.second)
+      stop_run(where, i->second, why);
+  }
 }
 
 void supervisor_state::count_running() {
-  auto is_busy = [](const slot& x) { return x.run.has_value(); };
-  metrics_.running(
-    static_cast<size_t>(std::count_if(slots_.begin(), slots_.end(), is_busy)));
+  auto is_busy = [](const slot& x) { return !x.runs.empty(); };
+  metrics_.running(static_cast<size_t>(std::ranges::count_if(slots_, is_busy)));
 }
 
 } // namespace reeve

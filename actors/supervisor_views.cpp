@@ -77,7 +77,7 @@ caf::result<type_reports> supervisor_state::types() {
 type_report supervisor_state::describe_type(const std::string& type,
                                             const type_states& pauses,
                                             const lane_reports& lanes) const {
-  auto options = options_.type(type);
+  const auto& options = this->type(type);
   type_report result;
   result.type = type;
   result.running = static_cast<uint32_t>(running_of(type));
@@ -123,13 +123,13 @@ node_view supervisor_state::view_for(const job& what,
   result.is_draining = draining_;
   result.free_slots = free_slots();
   for (const auto& x : slots_)
-    if (x.run)
-      result.running.push_back({x.run->claimed.id, x.run->claimed.type});
+    for (const auto& [seq, run] : x.runs)
+      result.running.push_back({run.claimed().id, run.claimed().type});
   auto i = options_.types.find(what.type);
   result.has_processor = i != options_.types.end();
   if (!result.has_processor)
     return result;
-  result.concurrency = options_.type(what.type).concurrency;
+  result.concurrency = type(what.type).concurrency;
   for (const auto& x : lanes)
     if (std::find(i->second.begin(), i->second.end(), x.name)
         != i->second.end())

@@ -1,56 +1,6 @@
 // cli/main.cpp -- the `reeve` program.
-#include "actors/interfaces.hpp"
-#include "cli/accounts.hpp"
-#include "cli/keys.hpp"
-#include "cli/serve.hpp"
-
-#include <CLI/CLI.hpp>
-#include <caf/init_global_meta_objects.hpp>
-#include <caf/io/middleman.hpp>
-
-#include <csignal>
-#include <functional>
-#include <string>
-#include <vector>
+#include "cli/program.hpp"
 
 int main(int argc, char** argv, char** envp) {
-  // libpq, libcurl and sockets report broken pipes as errors.
-  std::signal(SIGPIPE, SIG_IGN);
-  // Whoever started us may ignore it, and then no child's exit code is told.
-  std::signal(SIGCHLD, SIG_DFL);
-  // Before anything of CAF, also before its options.
-  caf::init_global_meta_objects<caf::id_block::reeve>();
-  caf::io::middleman::init_global_meta_objects();
-  caf::core::init_global_meta_objects();
-  std::vector<std::string> environment;
-  for (auto entry = envp; *entry != nullptr; ++entry)
-    environment.emplace_back(*entry);
-
-  CLI::App app{"Reeve: a durable background-job runtime.", "reeve"};
-  app.set_version_flag("--version", "reeve " REEVE_VERSION);
-  app.require_subcommand(1);
-  app.footer("Exit codes: 0 done, 1 failed at run time, 2 bad usage or "
-             "configuration.");
-
-  auto* serve = app.add_subcommand("serve",
-                                   "Run a node until it is told to "
-                                   "stop (SIGTERM, SIGINT)");
-  serve->prefix_command();
-  serve->footer("Options are those of the configuration file: "
-                "--http.port=8080, --database.url=sqlite:./reeve.db, "
-                "--config-file=FILE, …; --print-config shows them all.");
-
-  std::function<int()> chosen;
-  serve->callback([&] {
-    chosen = [&] { return reeve::serve(serve->remaining(), environment); };
-  });
-  reeve::add_keys_command(app, environment, chosen);
-  reeve::add_accounts_command(app, environment, chosen);
-
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& err) {
-    return app.exit(err) == 0 ? reeve::exit_ok : reeve::exit_bad_usage;
-  }
-  return chosen();
+  return reeve::run_program(argc, argv, envp);
 }

@@ -75,9 +75,12 @@ std::vector<gate_factory> make_gates(caf::actor_system& sys,
 } // namespace
 
 supervisor_actor spawn_node(caf::actor_system& sys, const options& config,
-                            store_factory& stores) {
+                            store_factory& stores,
+                            const processor_additions& add) {
   auto with = make_models(config);
   auto processors = make_processors(config, with);
+  if (add)
+    add(*processors);
   auto context = make_context(config, stores, *processors);
   auto owner = make_owner(config);
   child_factories children;
@@ -88,11 +91,13 @@ supervisor_actor spawn_node(caf::actor_system& sys, const options& config,
     return sys.spawn<db_actor_impl, caf::detached>(
       stores.connect(), std::move(sink), db_actor_options{});
   };
-  children.query = [&sys, &stores] {
-    return sys.spawn<query_actor_impl, caf::detached>(stores.connect());
+  // Those who read connect in their own threads, beside the boot.
+  auto connect = [&stores] { return stores.connect(); };
+  children.query = [&sys, connect] {
+    return sys.spawn<query_actor_impl, caf::detached>(connect);
   };
-  children.recall = [&sys, &stores] {
-    auto result = sys.spawn<recall_actor_impl, caf::detached>(stores.connect());
+  children.recall = [&sys, connect] {
+    auto result = sys.spawn<recall_actor_impl, caf::detached>(connect);
     // Its first search reads all embeddings; nobody should wait for that.
     caf::anon_send(result, card_search{{1.0f}, {}, {}, 1});
     return result;

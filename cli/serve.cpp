@@ -1,7 +1,7 @@
 // cli/serve.cpp -- a node from its settings to its exit code.
 #include "cli/serve.hpp"
 
-#include "cli/node.hpp"
+#include "cli/heap.hpp"
 #include "config/log.hpp"
 #include "config/options.hpp"
 #include "persistence/job_store.hpp"
@@ -119,9 +119,14 @@ void boot(caf::actor_system& sys, const supervisor_actor& supervisor,
 // Returns once the supervisor has ended; signals make it drain.
 void wait_for_end(const supervisor_actor& supervisor, int signals, int ended) {
   bool draining = false;
+  heap_trimmer heap;
+  constexpr std::chrono::milliseconds wait = heap_trimmer::interval;
   pollfd fds[] = {{signals, POLLIN, 0}, {ended, POLLIN, 0}};
   for (;;) {
-    if (poll(fds, 2, -1) < 0)
+    auto ready = poll(fds, 2, static_cast<int>(wait.count()));
+    if (ready == 0 && heap.tick(process_cpu_time()))
+      trim_heaps();
+    if (ready <= 0)
       continue;
     if ((fds[1].revents & POLLIN) != 0)
       return;
@@ -151,8 +156,9 @@ void raise_descriptor_limit(const options& config) {
                {"max_connections", config.http.max_connections}});
 }
 
-int run(options& config) {
+int run(options& config, const processor_additions& add) {
   raise_descriptor_limit(config);
+  bound_heaps();
   auto stores = store_factory::make(config.database_url);
   migrate(*stores);
   auto lock = lock_name(*stores, config.node_name);
@@ -164,7 +170,7 @@ int run(options& config) {
   std::jthread watchdog;
   {
     caf::actor_system sys{config};
-    auto supervisor = spawn_node(sys, config, *stores);
+    auto supervisor = spawn_node(sys, config, *stores, add);
     supervisor->attach_functor(
       [&result, fd = ended_fd.get()](const caf::error& reason) {
         if (reason == caf::exit_reason::user_shutdown)
@@ -191,7 +197,8 @@ int run(options& config) {
 } // namespace
 
 int serve(std::vector<std::string> arguments,
-          const std::vector<std::string>& environment) {
+          const std::vector<std::string>& environment,
+          const processor_additions& add) {
   auto print = std::erase(arguments, "--print-config") > 0;
   options config;
   try {
@@ -205,7 +212,7 @@ int serve(std::vector<std::string> arguments,
                                            : log::format::text);
     for (const auto& warning : config.warnings())
       log::warn("config.unknown-variable", {{"detail", warning}});
-    return run(config);
+    return run(config, add);
   } catch (const bad_option& err) {
     std::cerr << "reeve: " << err.what() << '\n';
     return exit_bad_usage;

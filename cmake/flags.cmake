@@ -10,7 +10,14 @@ target_compile_options(reeve_internal INTERFACE
     -Wno-stringop-overflow -Wno-array-bounds>
   -fstack-protector-strong
   $<$<AND:$<CONFIG:Release>,$<STREQUAL:${REEVE_SANITIZER},>>:-D_FORTIFY_SOURCE=2>)
-target_link_options(reeve_internal INTERFACE -Wl,-z,relro,-z,now)
+target_link_options(reeve_internal INTERFACE
+  -Wl,-z,relro,-z,now -Wl,--as-needed)
+# Ten thousand relocations of the program itself, in a few pages.
+include(CheckLinkerFlag)
+check_linker_flag(CXX -Wl,-z,pack-relative-relocs REEVE_HAS_PACKED_RELOCATIONS)
+if(REEVE_HAS_PACKED_RELOCATIONS)
+  target_link_options(reeve_internal INTERFACE -Wl,-z,pack-relative-relocs)
+endif()
 target_link_libraries(reeve_internal INTERFACE Threads::Threads)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 

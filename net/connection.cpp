@@ -16,6 +16,8 @@ namespace {
 // Of pipelined requests; enough for a client that is a little ahead.
 constexpr size_t max_waiting_bytes = 64 * 1024;
 
+constexpr size_t usual_head_bytes = 512;
+
 // A buffer larger than this is given back once it is empty.
 constexpr size_t max_idle_bytes = 4 * 1024;
 
@@ -144,7 +146,9 @@ void connection::state::send(const http_response& response) {
     how.connection = "close";
   else if (is_http_10)
     how.connection = "keep-alive";
-  output += render_head(response, how);
+  // One piece of memory for the answer; heads are shorter than this.
+  output.reserve(output.size() + usual_head_bytes + response.body.size());
+  append_head(output, response, how);
   if (how.content_length && !is_head)
     output += response.body;
   if (!keep_alive)
@@ -239,7 +243,7 @@ void connection::begin_stream(const http_response& head) {
   self.keep_alive = false;
   if (!is_sendable(head) || !has_body(head.status))
     return self.send(head);
-  self.output += render_head(head, {std::nullopt, "close", std::time(nullptr)});
+  append_head(self.output, head, {std::nullopt, "close", std::time(nullptr)});
   self.discard_input();
   self.at = phase::streaming;
   if (self.is_head)

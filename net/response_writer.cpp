@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdio>
 
 namespace reeve::net {
@@ -22,6 +23,23 @@ void append_field(std::string& out, std::string_view name,
   out.append(name).append(": ").append(value).append("\r\n");
 }
 
+void append_number(std::string& out, size_t x) {
+  std::array<char, 24> digits;
+  auto end = std::to_chars(digits.begin(), digits.end(), x).ptr;
+  out.append(digits.begin(), end);
+}
+
+// Made anew once a second.
+std::string_view date_of(std::time_t now) {
+  thread_local std::time_t when = now;
+  thread_local std::string text = http_date(now);
+  if (when != now) {
+    when = now;
+    text = http_date(now);
+  }
+  return text;
+}
+
 } // namespace
 
 bool is_sendable(const http_response& response) {
@@ -32,18 +50,24 @@ bool is_sendable(const http_response& response) {
                    });
 }
 
-std::string render_head(const http_response& response, const framing& how) {
-  std::string result = "HTTP/1.1 " + std::to_string(response.status) + ' ';
-  result.append(reason_phrase(response.status)).append("\r\n");
-  append_field(result, "Date", http_date(how.now));
+void append_head(std::string& out, const http_response& response,
+                 const framing& how) {
+  out += "HTTP/1.1 ";
+  append_number(out, static_cast<size_t>(response.status));
+  out += ' ';
+  out.append(reason_phrase(response.status)).append("\r\n");
+  append_field(out, "Date", date_of(how.now));
   for (const auto& [name, value] : response.headers)
     if (!is_ours(name))
-      append_field(result, name, value);
-  if (how.content_length)
-    append_field(result, "Content-Length", std::to_string(*how.content_length));
+      append_field(out, name, value);
+  if (how.content_length) {
+    out += "Content-Length: ";
+    append_number(out, *how.content_length);
+    out += "\r\n";
+  }
   if (!how.connection.empty())
-    append_field(result, "Connection", how.connection);
-  return result += "\r\n";
+    append_field(out, "Connection", how.connection);
+  out += "\r\n";
 }
 
 std::string http_date(std::time_t time) {

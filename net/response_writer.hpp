@@ -22,9 +22,10 @@ struct framing {
   std::time_t now;
 };
 
-/// Status line, fields and the empty line. Framing fields and Date in
+/// Appends status line, fields and the empty line. Framing fields and Date in
 /// `response` are left out: they are given by `how`.
-std::string render_head(const http_response& response, const framing& how);
+void append_head(std::string& out, const http_response& response,
+                 const framing& how);
 
 /// `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, section 5.6.7).
 std::string http_date(std::time_t time);

@@ -29,7 +29,7 @@ std::vector<std::string> split_pattern(std::string_view pattern) {
 }
 
 int fit(const std::vector<std::string>& pattern,
-        const std::vector<std::string>& segments, path_parameters& out) {
+        const std::vector<std::string>& segments) {
   if (pattern.size() != segments.size())
     return -1;
   int literals = 0;
@@ -44,9 +44,17 @@ int fit(const std::vector<std::string>& pattern,
     // `/api/jobs//events` names no job.
     if (segments[i].empty())
       return -1;
-    out[want.substr(1, want.size() - 2)] = segments[i];
   }
   return literals;
+}
+
+path_parameters parameters_of(const std::vector<std::string>& pattern,
+                              const std::vector<std::string>& segments) {
+  path_parameters result;
+  for (size_t i = 0; i < pattern.size(); ++i)
+    if (const auto& name = pattern[i]; is_parameter(name))
+      result[name.substr(1, name.size() - 2)] = segments[i];
+  return result;
 }
 
 } // namespace reeve::net::detail

@@ -63,7 +63,11 @@ std::vector<std::string> split_pattern(std::string_view pattern);
 
 /// How well a pattern fits: -1 not at all, else the number of literals.
 int fit(const std::vector<std::string>& pattern,
-        const std::vector<std::string>& segments, path_parameters& out);
+        const std::vector<std::string>& segments);
+
+/// What stands at the places of a pattern that fits.
+path_parameters parameters_of(const std::vector<std::string>& pattern,
+                              const std::vector<std::string>& segments);
 
 } // namespace detail
 
@@ -81,11 +85,10 @@ typename router<Handler>::match_result router<Handler>::match(
   std::string_view method, const std::vector<std::string>& segments) const {
   auto wanted = method == "HEAD" ? std::string_view{"GET"} : method;
   int best = -1;
-  found result{nullptr, {}};
+  const route* chosen = nullptr;
   std::vector<std::string> allowed;
   for (const auto& candidate : routes_) {
-    path_parameters parameters;
-    auto score = detail::fit(candidate.segments, segments, parameters);
+    auto score = detail::fit(candidate.segments, segments);
     if (score < 0)
       continue;
     if (candidate.method != wanted) {
@@ -94,11 +97,12 @@ typename router<Handler>::match_result router<Handler>::match(
         allowed.push_back("HEAD");
     } else if (score > best) {
       best = score;
-      result = {&candidate.handler, std::move(parameters)};
+      chosen = &candidate;
     }
   }
-  if (result.handler != nullptr)
-    return result;
+  if (chosen != nullptr)
+    return found{&chosen->handler,
+                 detail::parameters_of(chosen->segments, segments)};
   if (allowed.empty())
     return not_found{};
   allowed.push_back("OPTIONS");

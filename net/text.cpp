@@ -2,6 +2,9 @@
 #include "net/text.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
 
 namespace reeve::net {
 
@@ -15,6 +18,17 @@ bool is_digit(char c) noexcept {
   return c >= '0' && c <= '9';
 }
 
+constexpr auto token_chars = [] {
+  std::array<bool, 256> result{};
+  for (auto c : std::string_view{"!#$%&'*+-.^_`|~"})
+    result[static_cast<unsigned char>(c)] = true;
+  for (unsigned char c = '0'; c <= '9'; ++c)
+    result[c] = true;
+  for (unsigned char c = 'a'; c <= 'z'; ++c)
+    result[c] = result[c - 'a' + 'A'] = true;
+  return result;
+}();
+
 // What the lead byte of a sequence says: its length and the range of the byte
 // behind it, which is where overlong forms and surrogates are told (Unicode,
 // table 3-7).
@@ -23,6 +37,20 @@ struct lead {
   unsigned char low;
   unsigned char high;
 };
+
+// How many bytes at the front are ASCII, eight at a time.
+size_t ascii_prefix(std::string_view text) noexcept {
+  constexpr uint64_t high_bits = 0x8080808080808080;
+  size_t i = 0;
+  for (uint64_t word = 0; text.size() - i >= sizeof(word); i += sizeof(word)) {
+    std::memcpy(&word, text.data() + i, sizeof(word));
+    if ((word & high_bits) != 0)
+      break;
+  }
+  while (i < text.size() && static_cast<unsigned char>(text[i]) < 0x80)
+    ++i;
+  return i;
+}
 
 lead classify(unsigned char c) noexcept {
   if (c >= 0xc2 && c <= 0xdf)
@@ -48,10 +76,9 @@ size_t invalid_utf8(std::string_view text) noexcept {
   auto byte = [text](size_t i) { return static_cast<unsigned char>(text[i]); };
   size_t i = 0;
   while (i < text.size()) {
-    if (byte(i) < 0x80) {
-      ++i;
-      continue;
-    }
+    i += ascii_prefix(text.substr(i));
+    if (i == text.size())
+      break;
     auto [length, low, high] = classify(byte(i));
     if (length == 0 || text.size() - i < length || byte(i + 1) < low
         || byte(i + 1) > high)
@@ -65,11 +92,7 @@ size_t invalid_utf8(std::string_view text) noexcept {
 }
 
 bool is_token_char(char c) noexcept {
-  auto l = lower(c);
-  return (l >= 'a' && l <= 'z') || is_digit(c)
-    || (c != '\0'
-        && std::string_view{"!#$%&'*+-.^_`|~"}.find(c)
-          != std::string_view::npos);
+  return token_chars[static_cast<unsigned char>(c)];
 }
 
 bool is_token(std::string_view text) noexcept {

@@ -1,6 +1,8 @@
 // persistence/job.hpp -- the nouns of the job model, shared by every layer.
 #pragma once
 
+#include "persistence/json_text.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include <chrono>
@@ -70,9 +72,9 @@ struct job {
   /// Soft reference to what the job works on; never empty.
   std::string target_id;
   std::optional<std::string> user_id;
-  nlohmann::json payload = nlohmann::json::object();
+  json_text payload = nlohmann::json::object();
   /// Null until COMPLETED.
-  nlohmann::json result;
+  json_text result;
   /// 0 to 100.
   int progress_percent = 0;
   std::string progress_message;

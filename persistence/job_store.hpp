@@ -102,6 +102,12 @@ public:
   /// False when there is none with this id that is in force.
   virtual bool revoke_api_key(const std::string& id) = 0;
 
+  /// Tells other nodes that there may be work for them: a hint, in a
+  /// transaction of its own. Nothing to do where there are no other nodes.
+  virtual void announce() {
+    // nop
+  }
+
   /// Cheap round trip: throws when the database does not answer.
   virtual void ping() = 0;
 };

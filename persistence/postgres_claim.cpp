@@ -33,8 +33,7 @@ constexpr postgres_statement next_due_sql{"next_due", R"(
     SELECT DISTINCT t.job_type FROM unnest($1::text[]) AS t(job_type)
     WHERE NOT EXISTS (SELECT FROM reeve.types p
                       WHERE p.job_type = t.job_type AND p.paused))
-  SELECT coalesce(bool_or(x.due), false),
-    reeve.micros(min(x.next)) - reeve.micros(now())
+  SELECT coalesce(bool_or(x.due), false), now(), min(x.next)
   FROM wanted CROSS JOIN LATERAL (
     WITH RECURSIVE)" REEVE_PRIORITIES_OF_WANTED R"(
     SELECT
@@ -55,7 +54,7 @@ constexpr postgres_statement heartbeat_sql{"heartbeat", R"(
   renewed AS (
     UPDATE reeve.running r
     SET lease_until = now() + $2::bigint * interval '1 millisecond'
-    FROM held WHERE r.seq = held.seq)
+    FROM held WHERE r.seq = ANY(ARRAY[held.seq]))
   SELECT seq, run, cancel_requested FROM reeve.running
   WHERE lease_owner = $1)"};
 
@@ -64,30 +63,51 @@ constexpr postgres_statement progress_sql{"progress", R"(
     SELECT r.seq, t.percent, t.message
     FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::text[])
       AS t(seq, run, percent, message)
-    JOIN reeve.running r ON r.seq = t.seq AND r.run = t.run
+    JOIN reeve.running r ON r.seq = ANY(ARRAY[t.seq]) AND r.run = t.run
     ORDER BY r.seq FOR UPDATE OF r)
   UPDATE reeve.running r SET progress_percent = held.percent,
     progress_message = held.message, version = r.version + 1,
     updated_at = now()
-  FROM held WHERE r.seq = held.seq
+  FROM held WHERE r.seq = ANY(ARRAY[held.seq])
   RETURNING r.seq, r.run)"};
+
+// Whoever holds the lock of a type decides alone who starts a run of it, until
+// its commit. Nobody waits for it.
+constexpr postgres_statement lock_types_sql{"lock_types", R"(
+  SELECT t.job_type, pg_try_advisory_xact_lock($2, hashtext(t.job_type))
+  FROM unnest($1::text[]) AS t(job_type))"};
+constexpr int32_t type_lock = 0x7265'6576;
+
+// A statement of its own: it must see what was committed before the lock.
+constexpr postgres_statement running_of_sql{"running_of", R"(
+  SELECT job_type, count(*) FROM reeve.running
+  WHERE job_type = ANY($1::text[]) GROUP BY job_type)"};
+
+// A job and its place in the queue come in one commit and go in one: without
+// its record a place is what somebody left by hand, and must not be in the way.
+constexpr postgres_statement drop_strays_sql{"drop_strays", R"(
+  DELETE FROM reeve.queue q WHERE q.seq = ANY($1::bigint[])
+    AND NOT EXISTS (SELECT FROM reeve.job j WHERE j.seq = ANY(ARRAY[q.seq])))"};
+
+// When to look again at a type that another node was claiming.
+constexpr std::chrono::milliseconds after_busy_type{25};
 
 // How often another node may be faster with what we are about to take.
 constexpr int max_rounds = 20;
 
-std::vector<int64_t> seqs_of(const pqxx::result& rows) {
-  std::vector<int64_t> result;
-  for (const auto& row : rows)
-    result.push_back(row[0].as<int64_t>());
-  return result;
+bool is_before(const job& x, const job& y) {
+  return std::tuple{x.priority, x.run_at, x.seq}
+  < std::tuple{y.priority, y.run_at, y.seq};
 }
 
 } // namespace
 
 // What to take is settled before anything is locked, so that no row is locked
-// in vain; rows that another node has locked meanwhile are reported, and the
-// caller asks again without them. The locked rows are a materialized set: else
-// the planner may run the LIMIT again and take more than was asked.
+// in vain; rows that another node has locked meanwhile (or that have no record)
+// are listed beside the first row, and the caller asks again without them. The
+// locked rows are a materialized set: else the planner may run the LIMIT again
+// and take more than was asked. They carry all that a job has: nobody reads it
+// again.
 const postgres_statement claim_statement{"claim", R"(
   WITH wanted AS MATERIALIZED (
     SELECT t.job_type, max(t.most) AS most
@@ -96,7 +116,7 @@ const postgres_statement claim_statement{"claim", R"(
                       WHERE p.job_type = t.job_type AND p.paused)
     GROUP BY t.job_type),
   candidate AS MATERIALIZED (
-    SELECT c.seq, wanted.job_type
+    SELECT c.seq
     FROM wanted CROSS JOIN LATERAL (
       WITH RECURSIVE)" REEVE_PRIORITIES_OF_WANTED R"(
       SELECT d.seq, d.priority, d.run_at
@@ -108,10 +128,18 @@ const postgres_statement claim_statement{"claim", R"(
       LIMIT least(wanted.most, $1)) c
     ORDER BY c.priority, c.run_at, c.seq LIMIT $1),
   due AS MATERIALIZED (
-    SELECT q.seq FROM candidate c JOIN reeve.queue q ON q.seq = c.seq
+    SELECT q.seq, q.job_type, q.run_at, q.run, q.attempts, q.throttled,
+      q.provider_down, q.interrupted, q.version, j.id, j.target_id, j.user_id,
+      j.payload, j.result, j.error_message, j.max_attempts, j.priority,
+      j.unique_key, j.created_at, j.finished_at, j.input_tokens,
+      j.output_tokens, j.images
+    FROM candidate c
+    JOIN reeve.queue q ON q.seq = ANY(ARRAY[c.seq])
+    JOIN reeve.job j ON j.seq = ANY(ARRAY[q.seq])
     FOR UPDATE OF q SKIP LOCKED),
   taken AS (
-    DELETE FROM reeve.queue q USING due WHERE q.seq = due.seq RETURNING q.*),
+    DELETE FROM reeve.queue q USING due WHERE q.seq = ANY(ARRAY[due.seq])
+    RETURNING q.*),
   started AS (
     INSERT INTO reeve.running (seq, job_type, priority, run_at, run, attempts,
       throttled, provider_down, interrupted, version, lease_owner, lease_until,
@@ -119,44 +147,107 @@ const postgres_statement claim_statement{"claim", R"(
     SELECT seq, job_type, priority, run_at, run + 1, attempts + 1, throttled,
       provider_down, interrupted, version + 1, $2,
       now() + $3::bigint * interval '1 millisecond', $4
-    FROM taken
-    RETURNING seq)
-  SELECT c.seq, c.job_type, s.seq IS NOT NULL
-  FROM candidate c LEFT JOIN started s ON s.seq = c.seq)"};
+    FROM taken)
+  SELECT d.seq, d.id, d.job_type, 'PROCESSING', d.target_id, d.user_id,
+    d.payload, d.result, 0, '', d.error_message, d.attempts + 1,
+    d.max_attempts, d.priority, d.unique_key, d.run_at, '', false, d.throttled,
+    d.provider_down, d.interrupted, d.version + 1, d.run + 1, d.created_at,
+    now(), d.finished_at, now(), d.input_tokens, d.output_tokens, d.images,
+    CASE WHEN row_number() OVER () = 1 THEN
+      (SELECT array_agg(c.seq) FROM candidate c
+       WHERE c.seq NOT IN (SELECT seq FROM due)) END
+  FROM (VALUES (1)) AS one LEFT JOIN due d ON true)"};
 
 void postgres_writer::claim(const slot<claim_write>& x) {
   if (auto no = check(x.what)) {
     x.answer = *std::move(no);
     return;
   }
-  std::vector<int64_t> seqs;
-  if (x.repeated)
-    seqs = seqs_of(
-      run(claimed_with_sql, pqxx::params{x.what.owner.str(), x.what.token}));
-  if (seqs.empty())
-    seqs = take(x.what);
   claimed result;
-  result.jobs = jobs_by_seq(seqs);
-  std::ranges::sort(result.jobs, {}, [](const job& j) {
-    return std::tuple{j.priority, j.run_at, j.seq};
-  });
-  std::vector<std::string> types;
-  for (const auto& wanted : x.what.types)
-    types.push_back(wanted.type);
-  const auto next = run(next_due_sql, pqxx::params{types}).one_row();
-  // Due jobs that a claim with room left did not get are being taken by
-  // another node right now.
-  result.more = next[0].as<bool>() && seqs.size() >= x.what.limit;
-  if (!next[1].is_null())
-    result.next_due_in = until(timestamp{}, read_time(next[1]));
+  if (x.repeated) {
+    std::vector<int64_t> seqs;
+    for (const auto& row :
+         run(claimed_with_sql, pqxx::params{x.what.owner.str(), x.what.token}))
+      seqs.push_back(row[0].as<int64_t>());
+    result.jobs = jobs_by_seq(seqs);
+  }
+  bool is_busy = false;
+  if (result.jobs.empty()) {
+    auto room = room_for(x.what);
+    is_busy = room.is_busy;
+    result.jobs = take(x.what, std::move(room.types));
+  }
+  // They come in this order, unless the planner knows better.
+  if (!std::ranges::is_sorted(result.jobs, is_before))
+    std::ranges::sort(result.jobs, is_before);
+  // Who got all it asked for asks again anyway.
+  result.more = x.what.limit > 0 && result.jobs.size() >= x.what.limit;
+  if (!result.more)
+    look_ahead(x.what, is_busy, result);
   x.answer = std::move(result);
 }
 
-std::vector<int64_t> postgres_writer::take(const claim_write& x) {
-  std::map<std::string, int64_t> room;
+void postgres_writer::look_ahead(const claim_write& x, bool is_busy,
+                                 claimed& result) {
+  std::vector<std::string> types;
   for (const auto& wanted : x.types)
-    room[wanted.type] = std::max(room[wanted.type], int64_t{wanted.limit});
-  std::vector<int64_t> result, passed_over;
+    types.push_back(wanted.type);
+  const auto next = run(next_due_sql, pqxx::params{types}).one_row();
+  const auto is_due = next[0].as<bool>();
+  if (!next[2].is_null())
+    result.next_due_in = until(read_time(next[1]), read_time(next[2]));
+  // Due jobs that a claim with room left did not get are being taken by
+  // another node right now: nothing to ask for again at once. Of a type that
+  // another node has locked it may leave some.
+  result.more = is_due && x.limit == 0;
+  if (is_due && is_busy)
+    result.next_due_in =
+      std::min(result.next_due_in.value_or(after_busy_type), after_busy_type);
+}
+
+// How many of each type to take. Of a type with a limit over all nodes only one
+// node at a time takes some.
+postgres_writer::claim_room postgres_writer::room_for(const claim_write& x) {
+  claim_room result;
+  std::map<std::string, int64_t> across;
+  for (const auto& wanted : x.types) {
+    auto& most = result.types[wanted.type];
+    most = std::max(most, int64_t{wanted.limit});
+    if (wanted.across == 0)
+      continue;
+    const auto [i, is_new] = across.emplace(wanted.type, wanted.across);
+    i->second = std::min(i->second, int64_t{wanted.across});
+  }
+  if (across.empty() || x.limit == 0)
+    return result;
+  std::vector<std::string> limited, ours;
+  for (const auto& [type, most] : across)
+    limited.push_back(type);
+  for (const auto& row :
+       run(lock_types_sql, pqxx::params{limited, type_lock})) {
+    auto type = row[0].as<std::string>();
+    if (row[1].as<bool>()) {
+      ours.push_back(std::move(type));
+      continue;
+    }
+    result.is_busy = true;
+    result.types[type] = 0;
+  }
+  if (ours.empty())
+    return result;
+  for (const auto& row : run(running_of_sql, pqxx::params{ours}))
+    across[row[0].as<std::string>()] -= row[1].as<int64_t>();
+  for (const auto& type : ours) {
+    auto& most = result.types[type];
+    most = std::min(most, across[type]);
+  }
+  return result;
+}
+
+std::vector<job> postgres_writer::take(const claim_write& x,
+                                       std::map<std::string, int64_t> room) {
+  std::vector<job> result;
+  std::vector<int64_t> passed_over;
   for (int round = 0; round < max_rounds; ++round) {
     std::vector<std::string> types;
     std::vector<int64_t> limits;
@@ -168,18 +259,22 @@ std::vector<int64_t> postgres_writer::take(const claim_write& x) {
     const auto left = int64_t{x.limit} - static_cast<int64_t>(result.size());
     if (types.empty() || left <= 0)
       break;
-    const auto before = passed_over.size();
-    for (const auto& row :
-         run(claim_statement,
-             pqxx::params{left, x.owner.str(), bounded(x.lease), x.token, types,
-                          limits, passed_over})) {
-      const auto seq = row[0].as<int64_t>();
-      (row[2].as<bool>() ? result : passed_over).push_back(seq);
-      if (row[2].as<bool>())
-        --room[row[1].as<std::string>()];
-    }
-    if (passed_over.size() == before)
+    const auto rows = run(claim_statement,
+                          pqxx::params{left, x.owner.str(), bounded(x.lease),
+                                       x.token, types, limits, passed_over});
+    const auto before = result.size();
+    result.reserve(before + static_cast<size_t>(rows.size()));
+    for (const auto& row : rows)
+      if (!row[0].is_null())
+        result.push_back(read_job(row));
+    const auto missed = rows[0][postgres_job_columns];
+    if (missed.is_null())
       break;
+    for (auto i = before; i < result.size(); ++i)
+      --room[result[i].type];
+    const auto seqs = read_integers(missed);
+    run(drop_strays_sql, pqxx::params{seqs});
+    passed_over.insert(passed_over.end(), seqs.begin(), seqs.end());
   }
   return result;
 }

@@ -7,6 +7,10 @@ namespace reeve {
 
 namespace {
 
+// `= ANY(ARRAY[x])` says the same as `= x` and leaves the planner no choice but
+// to look each row up: a plan that was made while a table was empty may read
+// all of it by its index, once for each x.
+
 // The caller holds the lock of each run. A completed job has no error left;
 // the others keep their last one. Answers with those whose price goes back.
 constexpr postgres_statement finish_sql{"finish", R"(
@@ -14,7 +18,7 @@ constexpr postgres_statement finish_sql{"finish", R"(
     DELETE FROM reeve.running r
     USING unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[])
       AS t(seq, outcome, result, error, fingerprint)
-    WHERE r.seq = t.seq
+    WHERE r.seq = ANY(ARRAY[t.seq])
     RETURNING r.*, t.outcome, t.result, t.error, t.fingerprint),
   counted AS (
     INSERT INTO reeve.finished_counts (job_type, outcome, jobs)
@@ -28,7 +32,7 @@ constexpr postgres_statement finish_sql{"finish", R"(
     version = e.version + 1, run_at = e.run_at, started_at = e.started_at,
     finished_at = greatest(now(), e.started_at),
     updated_at = greatest(now(), e.started_at), fingerprint = e.fingerprint
-  FROM ended e WHERE j.seq = e.seq
+  FROM ended e WHERE j.seq = ANY(ARRAY[e.seq])
   RETURNING j.seq, j.outcome, j.price)
   SELECT seq FROM noted WHERE price > 0 AND outcome <> 'COMPLETED')"};
 
@@ -42,13 +46,13 @@ constexpr postgres_statement put_back_sql{"put_back", R"(
     USING unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::int[],
       $6::int[], $7::int[], $8::int[])
       AS t(seq, error, reason, delay, given_back, slowed, down, stopped)
-    WHERE r.seq = t.seq
+    WHERE r.seq = ANY(ARRAY[t.seq])
     RETURNING r.*, t.error, t.reason, t.delay, t.given_back, t.slowed, t.down,
       t.stopped),
   noted AS (
     UPDATE reeve.job j SET error_message = coalesce(e.error, j.error_message),
       run = e.run, started_at = e.started_at
-    FROM ended e WHERE j.seq = e.seq)
+    FROM ended e WHERE j.seq = ANY(ARRAY[e.seq]))
   INSERT INTO reeve.queue (seq, job_type, priority, run_at, reason, run,
     attempts, throttled, provider_down, interrupted, version, updated_at)
   SELECT seq, job_type, priority,
@@ -66,11 +70,8 @@ constexpr postgres_statement note_attempts_sql{"note_attempts", R"(
     t.outcome, t.error, t.decision, t.why, q.run_at
   FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[],
     $6::text[], $7::text[]) AS t(seq, run, node, outcome, error, decision, why)
-  JOIN reeve.job j ON j.seq = t.seq
-  LEFT JOIN reeve.queue q ON q.seq = t.seq)"};
-
-constexpr postgres_statement notify_sql{"notify",
-                                        "SELECT pg_notify('reeve_queue', '')"};
+  JOIN reeve.job j ON j.seq = ANY(ARRAY[t.seq])
+  LEFT JOIN reeve.queue q ON q.seq = ANY(ARRAY[t.seq]))"};
 
 // An owner is `node#incarnation`. Leases of the caller itself stay: it knows
 // what it runs. Rows that somebody settles right now are left alone.
@@ -79,7 +80,7 @@ constexpr postgres_statement stale_runs_sql{"stale_runs", R"(
     j.max_attempts, r.cancel_requested,
     (SELECT count(*) FROM reeve.job_attempts a
      WHERE a.seq = r.seq AND a.outcome = 'lost')
-  FROM reeve.running r JOIN reeve.job j ON j.seq = r.seq
+  FROM reeve.running r JOIN reeve.job j ON j.seq = ANY(ARRAY[r.seq])
   WHERE r.lease_owner <> $1
     AND (r.lease_until <= now()
       OR (split_part(r.lease_owner, '#', 1) = $2
@@ -212,7 +213,6 @@ void postgres_writer::put_back(const std::vector<run_end>& ends) {
   maybe_texts errors;
   texts reasons;
   std::vector<uint32_t> given_back, throttled, provider_down, interrupted;
-  bool due_at_once = false;
   for (const auto& end : ends) {
     unspent_counts counts;
     const auto unspent = end.decision == verdict::retry_unspent;
@@ -226,13 +226,10 @@ void postgres_writer::put_back(const std::vector<run_end>& ends) {
     throttled.push_back(counts.throttled);
     provider_down.push_back(counts.provider_down);
     interrupted.push_back(counts.interrupted);
-    due_at_once = due_at_once || delays.back() == 0;
   }
   run(put_back_sql,
       pqxx::params{seqs, errors, reasons, delays, given_back, throttled,
                    provider_down, interrupted});
-  if (due_at_once)
-    run(notify_sql);
 }
 
 void postgres_writer::note_attempts(const std::vector<run_end>& ends) {

@@ -51,8 +51,8 @@ struct failure_query {
 
 // The example is looked up apart: aggregates would carry all messages along.
 std::string groups_sql(const std::string& where, const std::string& limit) {
-  return "SELECT g.fingerprint, g.count, g.types, reeve.micros(g.first_seen),"
-         " reeve.micros(g.last_seen), e.id, e.error_message FROM ("
+  return "SELECT g.fingerprint, g.count, g.types, g.first_seen,"
+         " g.last_seen, e.id, e.error_message FROM ("
          "SELECT f.fingerprint, count(*) AS count,"
          " array_agg(DISTINCT f.job_type) AS types,"
          " min(f.failed_at) AS first_seen, max(f.failed_at) AS last_seen"
@@ -84,8 +84,7 @@ error_group read_group(const pqxx::row& row) {
   return result;
 }
 
-constexpr postgres_statement now_sql{"failures_now",
-                                     "SELECT reeve.micros(now())"};
+constexpr postgres_statement now_sql{"failures_now", "SELECT now()"};
 
 } // namespace
 

@@ -88,7 +88,7 @@ constexpr postgres_statement balance_sql{"balance", R"(
   SELECT balance FROM reeve.accounts WHERE user_id = $1)"};
 
 constexpr postgres_statement entries_sql{"entries", R"(
-  SELECT seq, user_id, kind, amount, job_id, note, reeve.micros(created_at)
+  SELECT seq, user_id, kind, amount, job_id, note, created_at
   FROM reeve.ledger WHERE user_id = $1 ORDER BY seq DESC LIMIT $2)"};
 
 ledger_entry read_entry(const pqxx::row& row) {

@@ -12,14 +12,13 @@ constexpr postgres_statement job_sql{
   "job", "SELECT" REEVE_POSTGRES_JOB_COLUMNS "FROM reeve.jobs WHERE id = $1"};
 
 constexpr postgres_statement attempts_sql{"attempts", R"(
-  SELECT a.run, a.node, reeve.micros(a.started_at),
-    reeve.micros(a.finished_at), a.outcome, a.error, a.decision, a.why,
-    reeve.micros(a.next_run_at)
+  SELECT a.run, a.node, a.started_at, a.finished_at, a.outcome, a.error,
+    a.decision, a.why, a.next_run_at
   FROM reeve.job_attempts a JOIN reeve.job j ON j.seq = a.seq
   WHERE j.id = $1 ORDER BY a.run)"};
 
 constexpr postgres_statement scrap_sql{"scrap", R"(
-  SELECT id, content, title, url, user_id, reeve.micros(created_at)
+  SELECT id, content, title, url, user_id, created_at
   FROM reeve.scraps WHERE id = $1)"};
 
 constexpr postgres_statement card_sql{"card",
@@ -82,7 +81,7 @@ constexpr postgres_statement oldest_due_sql{"oldest_due", R"(
 // -- listing ------------------------------------------------------------------
 
 // Fixed pieces only; values are parameters. The view computes the status, so
-// each one also names the table in which few rows have it.
+// each one names the table or index in which few rows have another one.
 std::string_view condition_for(job_status status) {
   switch (status) {
     case job_status::pending:
@@ -91,12 +90,13 @@ std::string_view condition_for(job_status status) {
       return " AND status = 'PROCESSING'"
              " AND seq IN (SELECT seq FROM reeve.running)";
     case job_status::completed:
-      return " AND status = 'COMPLETED'";
+      return " AND outcome = 'COMPLETED'";
     case job_status::failed:
-      return " AND status = 'FAILED' AND seq IN"
+      return " AND outcome = 'FAILED' AND seq IN"
              " (SELECT seq FROM reeve.job WHERE failed_at IS NOT NULL)";
     case job_status::cancelled:
-      return " AND status = 'CANCELLED'";
+      return " AND outcome = 'CANCELLED' AND seq IN"
+             " (SELECT seq FROM reeve.job WHERE is_cancelled)";
   }
   return "";
 }
@@ -121,7 +121,12 @@ listing listing_for(const job_filter& x) {
   if (x.status)
     result.sql += condition_for(*x.status);
   result.where(" AND job_type = ", x.type);
-  result.where(" AND target_id = ", x.target_id);
+  // As the index has it.
+  if (x.target_id) {
+    result.where(" AND target_id = ", x.target_id);
+    result.sql += " AND hashtextextended(target_id, 0) = hashtextextended($"
+      + std::to_string(result.params.size()) + ", 0)";
+  }
   result.where(" AND user_id = ", x.user_id);
   result.where(" AND error_message LIKE ", x.error_like);
   result.where(" AND seq < ", x.before_seq);

@@ -20,7 +20,8 @@ constexpr postgres_statement cancel_waiting_sql{"cancel_waiting", R"(
     SELECT seq FROM reeve.queue WHERE seq = ANY($1::bigint[])
     ORDER BY seq FOR UPDATE),
   dropped AS (
-    DELETE FROM reeve.queue q USING held WHERE q.seq = held.seq RETURNING q.*),
+    DELETE FROM reeve.queue q USING held WHERE q.seq = ANY(ARRAY[held.seq])
+    RETURNING q.*),
   counted AS (
     INSERT INTO reeve.finished_counts (job_type, outcome, jobs)
     SELECT job_type, 'CANCELLED', count(*) FROM dropped GROUP BY job_type)
@@ -29,7 +30,7 @@ constexpr postgres_statement cancel_waiting_sql{"cancel_waiting", R"(
     provider_down = d.provider_down, interrupted = d.interrupted,
     version = d.version + 1, finished_at = greatest(now(), j.created_at),
     updated_at = greatest(now(), j.created_at)
-  FROM dropped d WHERE j.seq = d.seq
+  FROM dropped d WHERE j.seq = ANY(ARRAY[d.seq])
   RETURNING j.seq, j.price > 0)"};
 
 constexpr postgres_statement request_cancel_sql{"request_cancel", R"(
@@ -39,7 +40,7 @@ constexpr postgres_statement request_cancel_sql{"request_cancel", R"(
   asked AS (
     UPDATE reeve.running r SET cancel_requested = true,
       version = r.version + 1, updated_at = now()
-    FROM held WHERE r.seq = held.seq AND NOT r.cancel_requested)
+    FROM held WHERE r.seq = ANY(ARRAY[held.seq]) AND NOT r.cancel_requested)
   SELECT seq, false FROM held)"};
 
 constexpr postgres_statement hold_ended_sql{"hold_ended", R"(
@@ -58,7 +59,7 @@ constexpr postgres_statement reopen_sql{"reopen", R"(
       attempts = 0, throttled = 0, provider_down = 0, interrupted = 0,
       fingerprint = NULL, version = j.version + 1, run_at = now(),
       updated_at = now()
-    FROM held WHERE j.seq = held.seq
+    FROM held WHERE j.seq = ANY(ARRAY[held.seq])
     RETURNING j.*, held.outcome AS old_outcome),
   counted AS (
     INSERT INTO reeve.finished_counts (job_type, outcome, jobs)

@@ -2,6 +2,7 @@
 #include "persistence/postgres_rows.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 namespace reeve {
 
@@ -13,10 +14,117 @@ std::optional<timestamp> maybe_time(const pqxx::field& field) {
   return read_time(field);
 }
 
-// Counters that somebody set to nonsense by hand must not stop the job.
-uint32_t read_count(const pqxx::field& field) {
-  return static_cast<uint32_t>(std::max(field.as<int32_t>(), 0));
+// Reads digits off the front of `text`; none, or too many, is no number.
+template <class T>
+bool take_number(std::string_view& text, T& result) {
+  const auto [end, err] =
+    std::from_chars(text.data(), text.data() + text.size(), result);
+  if (err != std::errc{})
+    return false;
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  return true;
 }
+
+bool take(std::string_view& text, char c) {
+  if (!text.starts_with(c))
+    return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+// `YYYY-MM-DD hh:mm:ss[.ffffff]+00`, the fraction without trailing zeros.
+std::optional<timestamp> parse_instant(std::string_view text) {
+  int year = 0;
+  unsigned month = 0, day = 0;
+  int hours = 0, minutes = 0, seconds = 0;
+  if (!take_number(text, year) || !take(text, '-') || !take_number(text, month)
+      || !take(text, '-') || !take_number(text, day) || !take(text, ' ')
+      || !take_number(text, hours) || !take(text, ':')
+      || !take_number(text, minutes) || !take(text, ':')
+      || !take_number(text, seconds))
+    return std::nullopt;
+  int64_t micros = 0;
+  if (take(text, '.')) {
+    const auto digits = text.size();
+    if (!take_number(text, micros))
+      return std::nullopt;
+    for (auto n = digits - text.size(); n < 6; ++n)
+      micros *= 10;
+  }
+  const std::chrono::year_month_day date{
+    std::chrono::year{year}, std::chrono::month{month}, std::chrono::day{day}};
+  if (text != "+00" || !date.ok())
+    return std::nullopt;
+  return std::chrono::sys_days{date} + std::chrono::hours{hours}
+  + std::chrono::minutes{minutes} + std::chrono::seconds{seconds}
+  + std::chrono::microseconds{micros};
+}
+
+// Reads one column after the other. Asking a row for a column copies two
+// shared pointers; this does it once a row.
+class column_reader {
+public:
+  explicit column_reader(const pqxx::row& row) : at_(row.cbegin()) {
+    // nop
+  }
+
+  std::string text() {
+    return std::string{next().view()};
+  }
+
+  std::string_view view() {
+    return next().view();
+  }
+
+  std::optional<std::string> maybe_text() {
+    const auto& field = next();
+    if (field.is_null())
+      return std::nullopt;
+    return std::string{field.view()};
+  }
+
+  template <class T>
+  T number() {
+    const auto& field = next();
+    auto rest = field.view();
+    T result{};
+    if (!take_number(rest, result) || !rest.empty())
+      throw pqxx::conversion_error{"no number: " + std::string{field.view()}};
+    return result;
+  }
+
+  // Counters that somebody set to nonsense by hand must not stop the job.
+  uint32_t count() {
+    return static_cast<uint32_t>(std::max(number<int32_t>(), 0));
+  }
+
+  bool flag() {
+    return next().view() == "t";
+  }
+
+  timestamp time() {
+    return read_time(next());
+  }
+
+  std::optional<timestamp> maybe_time() {
+    return reeve::maybe_time(next());
+  }
+
+  json_text json() {
+    return read_json_text(next());
+  }
+
+private:
+  const pqxx::field& next() {
+    if (started_)
+      ++at_;
+    started_ = true;
+    return at_;
+  }
+
+  pqxx::const_row_iterator at_;
+  bool started_ = false;
+};
 
 verdict verdict_from(std::string_view text) {
   for (auto x : {verdict::complete, verdict::retry, verdict::retry_unspent,
@@ -33,9 +141,24 @@ std::vector<T> read_array(const pqxx::field& field) {
   return {elements.cbegin(), elements.cend()};
 }
 
+// Whether it may hold a number with more digits than an integer of ours.
+bool has_long_number(std::string_view text) {
+  constexpr size_t most_digits = 17;
+  size_t digits = 0;
+  for (auto c : text) {
+    digits = c >= '0' && c <= '9' ? digits + 1 : 0;
+    if (digits > most_digits)
+      return true;
+  }
+  return false;
+}
+
 } // namespace
 
 timestamp read_time(const pqxx::field& field) {
+  const auto text = field.view();
+  if (const auto result = parse_instant(text))
+    return *result;
   return timestamp{std::chrono::microseconds{field.as<int64_t>()}};
 }
 
@@ -50,8 +173,25 @@ nlohmann::json read_json(const pqxx::field& field) {
   return result.is_discarded() ? nlohmann::json(nullptr) : result;
 }
 
+json_text read_json_text(const pqxx::field& field) {
+  if (field.is_null())
+    return {};
+  auto text = std::string{field.view()};
+  if (!has_long_number(text))
+    return json_text::from_text(std::move(text));
+  // PostgreSQL writes 1e300 with all its zeros: a whole number to others.
+  auto value = nlohmann::json::parse(text, nullptr, false);
+  if (value.is_discarded())
+    return json_text::from_text(std::move(text));
+  return value;
+}
+
 std::vector<std::string> read_texts(const pqxx::field& field) {
   return read_array<std::string>(field);
+}
+
+std::vector<int64_t> read_integers(const pqxx::field& field) {
+  return read_array<int64_t>(field);
 }
 
 std::optional<std::string> read_text(const pqxx::field& field) {
@@ -60,37 +200,37 @@ std::optional<std::string> read_text(const pqxx::field& field) {
 
 job read_job(const pqxx::row& row) {
   job result;
-  int i = 0;
-  result.seq = row[i++].as<int64_t>();
-  result.id = row[i++].as<std::string>();
-  result.type = row[i++].as<std::string>();
-  result.status = job_status_from(row[i++].view()).value_or(job_status::failed);
-  result.target_id = row[i++].as<std::string>();
-  result.user_id = read_text(row[i++]);
-  result.payload = read_json(row[i++]);
-  result.result = read_json(row[i++]);
-  result.progress_percent = row[i++].as<int>();
-  result.progress_message = row[i++].as<std::string>();
-  result.error_message = read_text(row[i++]);
-  result.attempts = read_count(row[i++]);
-  result.max_attempts = read_count(row[i++]);
-  result.priority = row[i++].as<int32_t>();
-  result.unique_key = read_text(row[i++]);
-  result.run_at = read_time(row[i++]);
-  result.reason = row[i++].as<std::string>();
-  result.cancel_requested = row[i++].as<bool>();
-  result.unspent.throttled = read_count(row[i++]);
-  result.unspent.provider_down = read_count(row[i++]);
-  result.unspent.interrupted = read_count(row[i++]);
-  result.version = row[i++].as<int64_t>();
-  result.run = row[i++].as<int64_t>();
-  result.created_at = read_time(row[i++]);
-  result.started_at = maybe_time(row[i++]);
-  result.finished_at = maybe_time(row[i++]);
-  result.updated_at = read_time(row[i++]);
-  result.used.input_tokens = row[i++].as<uint64_t>();
-  result.used.output_tokens = row[i++].as<uint64_t>();
-  result.used.images = row[i++].as<uint64_t>();
+  column_reader next{row};
+  result.seq = next.number<int64_t>();
+  result.id = next.text();
+  result.type = next.text();
+  result.status = job_status_from(next.view()).value_or(job_status::failed);
+  result.target_id = next.text();
+  result.user_id = next.maybe_text();
+  result.payload = next.json();
+  result.result = next.json();
+  result.progress_percent = next.number<int>();
+  result.progress_message = next.text();
+  result.error_message = next.maybe_text();
+  result.attempts = next.count();
+  result.max_attempts = next.count();
+  result.priority = next.number<int32_t>();
+  result.unique_key = next.maybe_text();
+  result.run_at = next.time();
+  result.reason = next.text();
+  result.cancel_requested = next.flag();
+  result.unspent.throttled = next.count();
+  result.unspent.provider_down = next.count();
+  result.unspent.interrupted = next.count();
+  result.version = next.number<int64_t>();
+  result.run = next.number<int64_t>();
+  result.created_at = next.time();
+  result.started_at = next.maybe_time();
+  result.finished_at = next.maybe_time();
+  result.updated_at = next.time();
+  result.used.input_tokens = next.number<uint64_t>();
+  result.used.output_tokens = next.number<uint64_t>();
+  result.used.images = next.number<uint64_t>();
   return result;
 }
 

@@ -14,11 +14,9 @@ namespace reeve {
 #define REEVE_POSTGRES_JOB_COLUMNS \
   " seq, id, job_type, status, target_id, user_id, payload, result," \
   " progress_percent, progress_message, error_message, attempts," \
-  " max_attempts, priority, unique_key, reeve.micros(run_at), reason," \
-  " cancel_requested, throttled, provider_down, interrupted, version, run," \
-  " reeve.micros(created_at), reeve.micros(started_at)," \
-  " reeve.micros(finished_at), reeve.micros(updated_at)," \
-  " input_tokens, output_tokens, images "
+  " max_attempts, priority, unique_key, run_at, reason, cancel_requested," \
+  " throttled, provider_down, interrupted, version, run, created_at," \
+  " started_at, finished_at, updated_at, input_tokens, output_tokens, images "
 
 /// How many columns that are: a query's own ones come behind.
 inline constexpr int postgres_job_columns = 30;
@@ -39,14 +37,16 @@ knowledge_card read_card(const pqxx::row& row);
 /// The columns that `read_card` expects.
 #define REEVE_POSTGRES_CARD_COLUMNS \
   " id, scrap_id, job_id, user_id, summary, tags, embedding, model," \
-  " reeve.micros(created_at) "
+  " created_at "
 
 /// The same without the embedding itself.
 #define REEVE_POSTGRES_BARE_CARD_COLUMNS \
   " id, scrap_id, job_id, user_id, summary, tags, '{}'::real[], model," \
-  " reeve.micros(created_at) "
+  " created_at "
 
-/// Microseconds since the epoch.
+/// An instant as the server writes it (ISO, UTC), which is several times
+/// cheaper than converting it there; or microseconds since the epoch. Throws
+/// `pqxx::conversion_error` for anything else, e.g. `infinity`.
 timestamp read_time(const pqxx::field& field);
 
 /// For parameters.
@@ -57,8 +57,14 @@ std::optional<std::string> read_text(const pqxx::field& field);
 /// What nlohmann cannot read is null: PostgreSQL has numbers such as 1e400.
 nlohmann::json read_json(const pqxx::field& field);
 
+/// The same, read when somebody looks into it.
+json_text read_json_text(const pqxx::field& field);
+
 /// A one-dimensional array of texts without NULLs.
 std::vector<std::string> read_texts(const pqxx::field& field);
+
+/// The same of numbers.
+std::vector<int64_t> read_integers(const pqxx::field& field);
 
 /// A row that cannot be read is not there.
 template <class T>

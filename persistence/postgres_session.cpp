@@ -12,11 +12,15 @@ namespace {
 // Locks are waited for longer than `deadlock_timeout` (1 s): a deadlock must
 // be found as one, since it is cured by a repeat, before it looks like a
 // transaction that somebody keeps open.
+// The server, too, notices a node that vanished: it keeps the node's name until
+// then. Sessions of nodes announce by themselves what they add.
 constexpr const char* settings_sql = R"(
   SET client_encoding = 'UTF8';
   SET standard_conforming_strings = on;
   SET search_path = reeve, pg_catalog;
   SET TimeZone = 'UTC';
+  SET DateStyle = 'ISO, YMD';
+  SET max_parallel_workers_per_gather = 0;
   SET statement_timeout = '30s';
   SET lock_timeout = '1500ms';
   SET idle_in_transaction_session_timeout = '60s';
@@ -25,7 +29,12 @@ constexpr const char* settings_sql = R"(
   SET jit = off;
   SET enable_seqscan = off;
   SET enable_hashjoin = off;
-  SET enable_mergejoin = off)";
+  SET enable_mergejoin = off;
+  SET tcp_keepalives_idle = 5;
+  SET tcp_keepalives_interval = 3;
+  SET tcp_keepalives_count = 3;
+  SET tcp_user_timeout = 15000;
+  SET reeve.node = 'on')";
 
 // Whether an exception that is no error of SQL comes from the connection, and
 // not from a value that could not be sent or read.

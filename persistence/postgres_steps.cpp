@@ -31,7 +31,7 @@ constexpr postgres_statement add_step_sql{"add_step", R"(
 
 constexpr postgres_statement steps_sql{"steps", R"(
   SELECT s.name, s.input_hash, s.result, s.provider, s.model, s.input_tokens,
-    s.output_tokens, s.images, s.took_ms, s.run, reeve.micros(s.created_at)
+    s.output_tokens, s.images, s.took_ms, s.run, s.created_at
   FROM reeve.job_steps s JOIN reeve.job j ON j.seq = s.seq
   WHERE j.id = $1 ORDER BY s.position)"};
 
@@ -90,7 +90,7 @@ usage_row read_usage(const pqxx::row& row) {
 
 void postgres_writer::step(const std::vector<slot<step_write>>& slots) {
   std::vector<const slot<step_write>*> open;
-  std::vector<int64_t> seqs, runs;
+  std::vector<int64_t> seqs;
   for (const auto& x : slots) {
     if (auto no = check(x.what)) {
       x.answer = *std::move(no);
@@ -98,11 +98,10 @@ void postgres_writer::step(const std::vector<slot<step_write>>& slots) {
     }
     open.push_back(&x);
     seqs.push_back(x.what.seq);
-    runs.push_back(x.what.run);
   }
   if (open.empty())
     return;
-  const auto held = hold_runs(seqs, runs);
+  const auto held = hold_runs(seqs);
   std::vector<const slot<step_write>*> stored;
   std::vector<int64_t> stored_seqs;
   for (const auto* x : open) {

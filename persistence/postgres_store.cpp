@@ -1,7 +1,6 @@
 // persistence/postgres_store.cpp -- a batch of writes as one transaction.
 #include "persistence/postgres_store.hpp"
 
-#include "persistence/postgres_writer.hpp"
 #include "persistence/store_rules.hpp"
 
 #include <algorithm>
@@ -22,6 +21,9 @@ constexpr const char* short_wait_sql = "SET LOCAL lock_timeout = '50ms'";
 // nobody.
 constexpr int max_short_waits = 10;
 constexpr const char* no_wait_sql = "SET LOCAL lock_timeout = '1ms'";
+
+constexpr postgres_statement announce_sql{
+  "announce", "SELECT pg_notify('reeve_queue', '')"};
 
 // What a run or node writes is asked again by itself, a client is told.
 bool is_asked_again(const write& x) {
@@ -86,6 +88,15 @@ std::vector<write_answer> postgres_store::apply(
   });
 }
 
+void postgres_store::announce() {
+  session_.translated([&] {
+    // A transaction of its own: in one with other writes, NOTIFY would keep
+    // all other nodes from committing at the same time.
+    pqxx::nontransaction tx{session_.connection()};
+    session_.run(tx, announce_sql);
+  });
+}
+
 bool postgres_store::was_blocked_lately() const {
   return blocked_at_
     && std::chrono::steady_clock::now() - *blocked_at_
@@ -93,7 +104,7 @@ bool postgres_store::was_blocked_lately() const {
 }
 
 std::optional<std::vector<write_answer>> postgres_store::apply_together(
-  const std::vector<write_entry>& batch) {
+  const std::vector<write_entry>& batch, postgres_writer::arrivals_by way) {
   std::vector<write_answer> result(batch.size());
   std::vector<postgres_item> items;
   for (size_t i = 0; i < batch.size(); ++i)
@@ -102,9 +113,11 @@ std::optional<std::vector<write_answer>> postgres_store::apply_together(
     pqxx::work tx{session_.connection()};
     if (was_blocked_lately())
       tx.exec(short_wait_sql);
-    postgres_writer{session_, tx, false}.apply(items);
+    postgres_writer{session_, tx, false, way}.apply(items);
     tx.commit();
     return result;
+  } catch (const postgres_writer::copy_refused&) {
+    return apply_together(batch, postgres_writer::arrivals_by::insert);
   } catch (const postgres_writer::needs_savepoints&) {
     return std::nullopt;
   } catch (const std::exception& err) {

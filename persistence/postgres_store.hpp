@@ -4,6 +4,7 @@
 #include "persistence/embedding_index.hpp"
 #include "persistence/job_store.hpp"
 #include "persistence/postgres_session.hpp"
+#include "persistence/postgres_writer.hpp"
 
 #include <chrono>
 #include <memory>
@@ -60,6 +61,7 @@ public:
   std::optional<api_key> find_api_key(const std::string& digest) override;
   std::vector<api_key> list_api_keys() override;
   bool revoke_api_key(const std::string& id) override;
+  void announce() override;
   void ping() override;
 
 private:
@@ -68,7 +70,8 @@ private:
 
   /// Empty: the batch has a write that must be refused alone.
   std::optional<std::vector<write_answer>> apply_together(
-    const std::vector<write_entry>& batch);
+    const std::vector<write_entry>& batch,
+    postgres_writer::arrivals_by way = postgres_writer::arrivals_by::copy);
   std::vector<write_answer> apply_each(const std::vector<write_entry>& batch);
 
   // postgres_similar.cpp

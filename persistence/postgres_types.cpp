@@ -20,7 +20,7 @@ constexpr postgres_statement pause_sql{"pause", R"(
 constexpr postgres_statement notify_sql{"notify_resumed",
                                         "SELECT pg_notify('reeve_queue', '')"};
 
-#define REEVE_TYPE_COLUMNS " job_type, paused, reason, reeve.micros(since) "
+#define REEVE_TYPE_COLUMNS " job_type, paused, reason, since "
 
 constexpr postgres_statement types_sql{
   "types",
@@ -32,7 +32,7 @@ constexpr postgres_statement paused_sql{
   "SELECT" REEVE_TYPE_COLUMNS
   "FROM reeve.types WHERE job_type = $1 AND paused"};
 
-constexpr postgres_statement now_sql{"now", "SELECT reeve.micros(now())"};
+constexpr postgres_statement now_sql{"now", "SELECT now()"};
 
 constexpr postgres_statement job_sql{"facts_job",
                                      "SELECT" REEVE_POSTGRES_JOB_COLUMNS

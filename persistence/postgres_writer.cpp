@@ -4,6 +4,7 @@
 #include "persistence/postgres_rows.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace reeve {
 
@@ -59,7 +60,8 @@ std::vector<job> postgres_writer::jobs_by_seq(
   std::vector<job> result;
   if (seqs.empty())
     return result;
-  std::map<int64_t, job> found;
+  std::unordered_map<int64_t, job> found;
+  found.reserve(seqs.size());
   for (const auto& row : run(jobs_by_seq_sql, pqxx::params{seqs})) {
     auto x = read_job(row);
     const auto seq = x.seq;

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <span>
+#include <unordered_map>
 #include <utility>
 
 namespace reeve {
@@ -26,6 +27,18 @@ public:
   /// the batch write by write.
   struct needs_savepoints {};
 
+  /// Thrown when COPY stopped at one of its rows: the caller repeats the batch
+  /// without.
+  struct copy_refused {};
+
+  /// How jobs come in that have no key another job could hold.
+  enum class arrivals_by : uint8_t {
+    /// The database finds out whose id is taken.
+    insert,
+    /// Many at once are copied: faster, but all or none.
+    copy,
+  };
+
   /// An effect, and which step or end it comes with.
   struct owned_effect {
     size_t owner;
@@ -34,8 +47,8 @@ public:
 
   /// `has_savepoint`: the caller undoes what a refused write did.
   postgres_writer(postgres_session& session, pqxx::transaction_base& tx,
-                  bool has_savepoint)
-    : session_(session), tx_(tx), has_savepoint_(has_savepoint) {
+                  bool has_savepoint, arrivals_by way = arrivals_by::insert)
+    : session_(session), tx_(tx), has_savepoint_(has_savepoint), way_(way) {
     // nop
   }
 
@@ -55,6 +68,8 @@ private:
   struct arrival {
     const enqueue_write& what;
     bool repeated;
+    /// Nothing but its id can be taken, nor what comes in the same write.
+    bool keyless;
     std::variant<std::monostate, refusal, enqueued> result;
     /// This transaction added it (and not an earlier try of the same write).
     bool inserted = false;
@@ -81,7 +96,15 @@ private:
   };
 
   /// Run number and whether a cancel was requested, by `seq`.
-  using held_runs = std::map<int64_t, std::pair<int64_t, bool>>;
+  using held_runs = std::unordered_map<int64_t, std::pair<int64_t, bool>>;
+
+  /// What a claim may take.
+  struct claim_room {
+    /// How many of each type.
+    std::map<std::string, int64_t> types;
+    /// Another node is claiming jobs of one of them.
+    bool is_busy = false;
+  };
 
   /// Balances by user. Who is not listed has no account.
   using balances = std::map<std::string, int64_t>;
@@ -93,16 +116,25 @@ private:
   void enqueue(const std::vector<slot<enqueue_write>>& singles,
                const std::vector<slot<enqueue_batch_write>>& batches);
   void add(std::vector<arrival>& arrivals);
+  void copy(std::vector<arrival*>& open);
   void place(std::vector<arrival*> open);
   void place_priced(const std::vector<arrival*>& priced);
+  void place(arrival& x, int64_t seq, timestamp run_at, timestamp created_at);
   void insert_jobs(const std::vector<arrival*>& open);
   void look_up(const std::vector<arrival*>& open);
   void insert_scraps(const std::vector<arrival>& arrivals);
   void insert_contents(const std::vector<arrival>& arrivals);
 
+  // postgres_copy.cpp
+  /// False when this user may not: nothing was done.
+  bool copy_jobs(const std::vector<arrival*>& arrivals);
+
   // postgres_claim.cpp
   void claim(const slot<claim_write>& x);
-  std::vector<int64_t> take(const claim_write& x);
+  claim_room room_for(const claim_write& x);
+  std::vector<job> take(const claim_write& x,
+                        std::map<std::string, int64_t> room);
+  void look_ahead(const claim_write& x, bool is_busy, claimed& result);
   void heartbeat(const slot<heartbeat_write>& x);
   void progress(const std::vector<slot<progress_write>>& slots);
 
@@ -121,8 +153,11 @@ private:
 
   // postgres_settle.cpp
   void settle(const std::vector<slot<settle_write>>& slots);
-  held_runs hold_runs(const std::vector<int64_t>& seqs,
-                      const std::vector<int64_t>& runs);
+  std::vector<const slot<settle_write>*> complete(
+    std::vector<const slot<settle_write>*> slots);
+  std::vector<const slot<settle_write>*> end_one_way_or_another(
+    const std::vector<const slot<settle_write>*>& slots);
+  held_runs hold_runs(const std::vector<int64_t>& seqs);
   static run_end decide(const settle_write& x, bool cancel_requested);
   void settle_again(const std::vector<const slot<settle_write>*>& lost);
 
@@ -170,6 +205,7 @@ private:
   postgres_session& session_;
   pqxx::transaction_base& tx_;
   bool has_savepoint_;
+  arrivals_by way_;
   /// Paid jobs that ended as FAILED or CANCELLED, by `seq`.
   std::vector<int64_t> to_refund_;
 };
@@ -177,6 +213,9 @@ private:
 /// What a claim runs; parameters: limit, owner, lease in milliseconds, token,
 /// types, how many of each, and rows to pass over.
 extern const postgres_statement claim_statement;
+
+/// What the end of runs that succeeded runs; parameters: seqs, runs, results.
+extern const postgres_statement complete_statement;
 
 /// `x` in milliseconds, so that no sum of it and an instant overflows.
 int64_t bounded(std::chrono::milliseconds x);

@@ -6,61 +6,90 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <sqlite3.h>
+
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <unordered_map>
 
 namespace reeve {
+
+/// A compiled statement. SQLiteCpp's own costs more than SQLite's work in the
+/// statements that run once a job.
+class sqlite_statement {
+public:
+  /// Throws SQLite::Exception.
+  sqlite_statement(SQLite::Database& db, const std::string& sql);
+  sqlite_statement(const sqlite_statement&) = delete;
+  sqlite_statement& operator=(const sqlite_statement&) = delete;
+  ~sqlite_statement() {
+    sqlite3_finalize(handle_);
+  }
+
+  sqlite3_stmt* handle() const {
+    return handle_;
+  }
+
+private:
+  sqlite3_stmt* handle_ = nullptr;
+};
 
 /// A prepared statement while it is in use. The destructor resets it: a SELECT
 /// that is left half-way would keep its snapshot, and the log from shrinking.
 class sqlite_query {
 public:
-  explicit sqlite_query(SQLite::Statement& statement) : statement_(statement) {
-    statement_.clearBindings();
+  explicit sqlite_query(sqlite_statement& statement)
+    : handle_(statement.handle()) {
+    sqlite3_clear_bindings(handle_);
   }
 
   sqlite_query(const sqlite_query&) = delete;
   sqlite_query& operator=(const sqlite_query&) = delete;
 
   ~sqlite_query() {
-    statement_.tryReset();
+    sqlite3_reset(handle_);
   }
 
-  /// Binds the next parameters in order.
+  /// Binds the next parameters in order. A text that is no temporary is not
+  /// copied: it must outlive the query.
   template <class... Ts>
-  sqlite_query& bind(const Ts&... values) {
-    (bind_one(values), ...);
+  sqlite_query& bind(Ts&&... values) {
+    (bind_one(values,
+              std::is_lvalue_reference_v<Ts> ? SQLITE_STATIC
+                                             : SQLITE_TRANSIENT),
+     ...);
     return *this;
   }
 
-  /// Binds bytes as a BLOB.
+  /// Binds bytes as a BLOB; they must outlive the query.
   sqlite_query& bind_blob(std::string_view bytes);
 
   /// Fetches the next row, if any.
   bool next() {
-    return statement_.executeStep();
+    const auto code = sqlite3_step(handle_);
+    if (code == SQLITE_ROW)
+      return true;
+    if (code != SQLITE_DONE)
+      raise(code);
+    return false;
   }
 
   /// Runs a statement without rows; returns how many rows it changed.
-  int run() {
-    return statement_.exec();
-  }
+  int run();
 
   bool is_null(int column) const {
-    return statement_.getColumn(column).isNull();
+    return sqlite3_column_type(handle_, column) == SQLITE_NULL;
   }
   int64_t integer(int column) const {
-    return statement_.getColumn(column).getInt64();
+    return sqlite3_column_int64(handle_, column);
   }
   uint32_t count(int column) const {
     return static_cast<uint32_t>(integer(column));
   }
-  std::string text(int column) const {
-    return statement_.getColumn(column).getString();
-  }
+  std::string text(int column) const;
   timestamp time(int column) const {
     return timestamp{std::chrono::microseconds{integer(column)}};
   }
@@ -68,39 +97,50 @@ public:
   std::optional<timestamp> maybe_time(int column) const;
   /// Null when the column is NULL or no JSON.
   nlohmann::json json(int column) const;
+  /// The same, read when somebody looks into it.
+  json_text lazy_json(int column) const;
 
 private:
-  void bind_one(int64_t value) {
-    statement_.bind(++bound_, value);
-  }
-  void bind_one(int32_t value) {
-    statement_.bind(++bound_, value);
-  }
-  void bind_one(uint32_t value) {
-    statement_.bind(++bound_, value);
-  }
-  void bind_one(std::string_view value);
-  void bind_one(const std::string& value) {
-    bind_one(std::string_view{value});
-  }
-  void bind_one(const char* value) {
-    bind_one(std::string_view{value});
-  }
-  void bind_one(timestamp value) {
-    bind_one(int64_t{value.time_since_epoch().count()});
-  }
-  void bind_one(std::nullptr_t) {
-    statement_.bind(++bound_);
-  }
-  template <class T>
-  void bind_one(const std::optional<T>& value) {
-    if (value)
-      bind_one(*value);
-    else
-      bind_one(nullptr);
+  using lifetime = sqlite3_destructor_type;
+
+  [[noreturn]] void raise(int code) const;
+
+  void checked(int code) const {
+    if (code != SQLITE_OK)
+      raise(code);
   }
 
-  SQLite::Statement& statement_;
+  void bind_one(int64_t value, lifetime) {
+    checked(sqlite3_bind_int64(handle_, ++bound_, value));
+  }
+  void bind_one(int32_t value, lifetime how) {
+    bind_one(int64_t{value}, how);
+  }
+  void bind_one(uint32_t value, lifetime how) {
+    bind_one(int64_t{value}, how);
+  }
+  void bind_one(std::string_view value, lifetime how);
+  void bind_one(const std::string& value, lifetime how) {
+    bind_one(std::string_view{value}, how);
+  }
+  void bind_one(const char* value, lifetime how) {
+    bind_one(std::string_view{value}, how);
+  }
+  void bind_one(timestamp value, lifetime how) {
+    bind_one(int64_t{value.time_since_epoch().count()}, how);
+  }
+  void bind_one(std::nullptr_t, lifetime) {
+    checked(sqlite3_bind_null(handle_, ++bound_));
+  }
+  template <class T>
+  void bind_one(const std::optional<T>& value, lifetime how) {
+    if (value)
+      bind_one(*value, how);
+    else
+      bind_one(nullptr, how);
+  }
+
+  sqlite3_stmt* handle_;
   int bound_ = 0;
 };
 
@@ -113,7 +153,7 @@ public:
 
   /// The prepared statement for `sql`, which must be a literal: statements are
   /// kept by its address.
-  SQLite::Statement& prepared(const char* sql);
+  sqlite_statement& prepared(const char* sql);
 
   void exec(const char* sql) {
     db_.exec(sql);
@@ -134,7 +174,7 @@ public:
 private:
   SQLite::Database db_;
   // After `db_`: statements go first.
-  std::unordered_map<const char*, std::unique_ptr<SQLite::Statement>>
+  std::unordered_map<const char*, std::unique_ptr<sqlite_statement>>
     statements_;
 };
 

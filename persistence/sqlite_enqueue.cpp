@@ -20,8 +20,8 @@ constexpr const char* insert_scrap_sql = R"(
 constexpr const char* insert_job_sql = R"(
   INSERT INTO job (id, job_type, target_id, user_id, payload, priority, run_at,
     max_attempts, unique_key, idempotency_key, idempotency_hash, price,
-    created_at, updated_at)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?))";
+    created_at, updated_at, room)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, zeroblob(27)))";
 
 constexpr const char* insert_queue_sql = R"(
   INSERT INTO queue (seq, job_type, priority, run_at, updated_at)
@@ -32,6 +32,10 @@ constexpr const char* insert_queue_sql = R"(
 write_answer sqlite_writer::on(const enqueue_write& x, bool repeated) {
   if (auto no = check(x))
     return *std::move(no);
+  return add(x, repeated);
+}
+
+write_answer sqlite_writer::add(const enqueue_write& x, bool repeated) {
   if (repeated)
     if (auto known = earlier_try(x))
       return *std::move(known);
@@ -60,26 +64,38 @@ enqueued sqlite_writer::answer_to(const enqueue_write& x, job known,
   return result;
 }
 
+// A savepoint around the batch would make SQLite copy every page that it
+// touches: only a batch that has to be undone is done again with one.
 write_answer sqlite_writer::on(const enqueue_batch_write& x, bool repeated) {
   auto refused = [](size_t index, refusal why) {
     why.message = "jobs[" + std::to_string(index) + "]: " + why.message;
     return why;
   };
-  sqlite_savepoint all_or_none{db_};
+  for (size_t i = 0; i < x.jobs.size(); ++i)
+    if (auto no = check(x.jobs[i]))
+      return refused(i, *std::move(no));
+  std::optional<sqlite_savepoint> all_or_none;
+  if (each_alone_)
+    all_or_none.emplace(db_);
   enqueued_batch result;
+  result.jobs.reserve(x.jobs.size());
   for (size_t i = 0; i < x.jobs.size(); ++i) {
     try {
-      auto answer = on(x.jobs[i], repeated);
-      if (auto* no = std::get_if<refusal>(&answer))
+      auto answer = add(x.jobs[i], repeated);
+      if (auto* no = std::get_if<refusal>(&answer)) {
+        if (!each_alone_)
+          throw needs_savepoints{};
         return refused(i, std::move(*no));
+      }
       result.jobs.push_back(std::get<enqueued>(std::move(answer)));
     } catch (const SQLite::Exception& err) {
-      if (!is_refused_value(err))
+      if (!each_alone_ || !is_refused_value(err))
         throw;
       return refused(i, {refusal_code::invalid_argument, err.what()});
     }
   }
-  all_or_none.keep();
+  if (all_or_none)
+    all_or_none->keep();
   return result;
 }
 
@@ -133,7 +149,7 @@ job sqlite_writer::insert_job(const enqueue_write& x) {
   result.updated_at = now_;
   {
     sqlite_query query{db_.prepared(insert_job_sql)};
-    query.bind(result.id, x.type, x.target_id, x.user_id, x.payload.dump(),
+    query.bind(result.id, x.type, x.target_id, x.user_id, x.payload.text(),
                x.priority, result.run_at, x.max_attempts, x.unique_key,
                x.idempotency_key, x.idempotency_hash, x.price, now_, now_);
     query.run();

@@ -70,7 +70,7 @@ public:
   }
 
 private:
-  SQLite::Statement statement_;
+  sqlite_statement statement_;
   sqlite_query query_;
 };
 
@@ -173,28 +173,30 @@ write_answer sqlite_writer::on(const bulk_retry_write& x, bool) {
   struct failure {
     int64_t seq = 0;
     std::optional<std::string> unique_key;
+    std::string type;
   };
   std::vector<failure> page;
   {
-    failure_query query{
-      db_, "SELECT j.seq, j.unique_key " + failed_jobs(x.filter) + "WHERE",
-      x.filter,
-      " AND j.finished_at <= ? AND j.seq < ?"
-      " ORDER BY j.seq DESC LIMIT ?"};
+    failure_query query{db_,
+                        "SELECT j.seq, j.unique_key, j.job_type "
+                          + failed_jobs(x.filter) + "WHERE",
+                        x.filter,
+                        " AND j.finished_at <= ? AND j.seq < ?"
+                        " ORDER BY j.seq DESC LIMIT ?"};
     query->bind(result.failed_until, x.before_seq.value_or(newest_seq),
                 int64_t{x.limit} + 1);
     while (query->next())
-      page.push_back({query->integer(0), query->maybe_text(1)});
+      page.push_back({query->integer(0), query->maybe_text(1), query->text(2)});
   }
   if (page.size() > x.limit) {
     page.resize(x.limit);
     result.next_before_seq = page.back().seq;
   }
   result.matched = static_cast<uint32_t>(page.size());
-  for (const auto& [seq, unique_key] : page) {
+  for (const auto& [seq, unique_key, type] : page) {
     if (key_is_taken(unique_key) || charge_again(seq))
       continue;
-    reopen(seq);
+    reopen(seq, type, job_status::failed);
     result.jobs.push_back(job_by_seq(db_, seq).value());
   }
   return result;

@@ -13,6 +13,12 @@ constexpr const char* first_priority_sql = R"(
 constexpr const char* next_priority_sql = R"(
   SELECT min(priority) FROM queue WHERE job_type = ? AND priority > ?)";
 
+constexpr const char* first_due_sql = R"(
+  SELECT min(run_at) FROM queue WHERE job_type = ? AND priority = ?)";
+constexpr const char* next_due_sql = R"(
+  SELECT min(run_at) FROM queue
+  WHERE job_type = ? AND priority = ? AND run_at > ?)";
+
 constexpr const char* is_paused_sql = R"(
   SELECT 1 FROM types WHERE job_type = ? AND paused)";
 
@@ -51,6 +57,17 @@ std::vector<int64_t> waiting_priorities(sqlite_connection& db,
     next = number_of(query.bind(type, result.back()));
   }
   return result;
+}
+
+std::optional<timestamp> first_due(sqlite_connection& db,
+                                   const std::string& type, int64_t priority,
+                                   std::optional<timestamp> after) {
+  sqlite_query query{db.prepared(after ? next_due_sql : first_due_sql)};
+  query.bind(type, priority);
+  if (after)
+    query.bind(*after);
+  query.next();
+  return query.maybe_time(0);
 }
 
 bool is_paused(sqlite_connection& db, const std::string& type) {

@@ -18,6 +18,12 @@ std::vector<std::string> waiting_types(sqlite_connection& db);
 std::vector<int64_t> waiting_priorities(sqlite_connection& db,
                                         const std::string& type);
 
+/// When the first job of a type and priority is or was due. With `after`: the
+/// first that is due later than that.
+std::optional<timestamp> first_due(
+  sqlite_connection& db, const std::string& type, int64_t priority,
+  std::optional<timestamp> after = std::nullopt);
+
 /// True while claims of the type are stopped.
 bool is_paused(sqlite_connection& db, const std::string& type);
 

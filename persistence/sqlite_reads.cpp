@@ -1,4 +1,5 @@
 // persistence/sqlite_reads.cpp -- what people and the API ask.
+#include "persistence/sqlite_queue.hpp"
 #include "persistence/sqlite_rows.hpp"
 #include "persistence/sqlite_store.hpp"
 #include "persistence/store_rules.hpp"
@@ -36,7 +37,10 @@ constexpr const char* counts_sql = R"(
   SELECT job_type, outcome, jobs FROM finished_counts WHERE jobs > 0
   ORDER BY 1, 2)";
 
-constexpr const char* oldest_due_sql = "SELECT min(run_at) FROM queue";
+// Zeros when there is no job.
+constexpr const char* seq_range_sql = R"(
+  SELECT coalesce((SELECT min(seq) FROM job), 0),
+    coalesce((SELECT max(seq) FROM job), 0))";
 
 constexpr const char* ping_sql = "SELECT 1 FROM job LIMIT 1";
 
@@ -46,6 +50,11 @@ constexpr const char* ping_sql = "SELECT 1 FROM job LIMIT 1";
 // are walked in their own tables, unless a target or user is cheaper still.
 constexpr const char* from_all = R"(
   FROM job j LEFT JOIN queue q ON q.seq = j.seq
+  LEFT JOIN running r ON r.seq = j.seq WHERE 1)";
+// Jobs of a target are found block by block, as they stand in their index.
+constexpr int block_bits = 13;
+constexpr const char* from_targets = R"(
+  FROM job j INDEXED BY job_by_target LEFT JOIN queue q ON q.seq = j.seq
   LEFT JOIN running r ON r.seq = j.seq WHERE 1)";
 constexpr const char* from_queue = R"(
   FROM queue q CROSS JOIN job j ON j.seq = q.seq
@@ -64,6 +73,8 @@ struct listing {
 listing listing_for(const job_filter& x) {
   listing result;
   const auto has_index = x.target_id || x.user_id;
+  if (x.target_id)
+    result.from = from_targets;
   if (x.status) {
     switch (*x.status) {
       case job_status::pending:
@@ -112,21 +123,57 @@ void bind_if(sqlite_query& query, const std::optional<T>& value) {
     query.bind(*value);
 }
 
-std::vector<job> list(sqlite_connection& db, const job_filter& filter) {
-  const auto parts = listing_for(filter);
-  const auto sql = "SELECT" REEVE_SQLITE_JOB_COLUMNS + parts.from
-    + parts.conditions + parts.order;
-  SQLite::Statement statement{db.database(), sql};
-  sqlite_query query{statement};
+std::optional<timestamp> oldest_due(sqlite_connection& db) {
+  std::optional<timestamp> result;
+  for (const auto& type : waiting_types(db))
+    for (auto priority : waiting_priorities(db, type))
+      if (const auto first = first_due(db, type, priority))
+        result = std::min(*first, result.value_or(*first));
+  return result;
+}
+
+std::pair<int64_t, int64_t> seq_range(sqlite_connection& db) {
+  sqlite_query query{db.prepared(seq_range_sql)};
+  query.next();
+  return {query.integer(0), query.integer(1)};
+}
+
+// Binds the values of `filter`, and of `block` when there is one.
+void list(sqlite_query& query, const job_filter& filter,
+          std::optional<int64_t> block, std::vector<job>& out) {
   bind_if(query, filter.type);
   bind_if(query, filter.target_id);
   bind_if(query, filter.user_id);
   bind_if(query, filter.error_like);
   bind_if(query, filter.before_seq);
-  query.bind(filter.limit);
-  std::vector<job> result;
+  bind_if(query, block);
+  query.bind(filter.limit - static_cast<uint32_t>(out.size()));
   while (query.next())
-    result.push_back(read_job(query));
+    out.push_back(read_job(query));
+}
+
+std::vector<job> list(sqlite_connection& db, const job_filter& filter) {
+  auto parts = listing_for(filter);
+  if (filter.target_id)
+    parts.conditions += " AND (j.seq >> 13) = ?";
+  sqlite_statement statement{db.database(),
+                             "SELECT" REEVE_SQLITE_JOB_COLUMNS + parts.from
+                               + parts.conditions + parts.order};
+  std::vector<job> result;
+  if (!filter.target_id) {
+    sqlite_query query{statement};
+    list(query, filter, std::nullopt, result);
+    return result;
+  }
+  // One snapshot of all blocks, the newest first.
+  sqlite_transaction snapshot{db, "BEGIN"};
+  auto [oldest, newest] = seq_range(db);
+  newest = std::min(newest, filter.before_seq.value_or(newest + 1) - 1);
+  for (auto block = newest >> block_bits;
+       block >= oldest >> block_bits && result.size() < filter.limit; --block) {
+    sqlite_query query{statement};
+    list(query, filter, block, result);
+  }
   return result;
 }
 
@@ -207,9 +254,7 @@ store_stats sqlite_store::stats() {
            job_status_from(query.text(1)).value_or(job_status::failed),
            query.integer(2)});
     }
-    sqlite_query query{db.prepared(oldest_due_sql)};
-    query.next();
-    if (auto oldest = query.maybe_time(0)) {
+    if (auto oldest = oldest_due(db)) {
       const auto age =
         std::chrono::floor<std::chrono::milliseconds>(clock_() - *oldest);
       if (age.count() >= 0)

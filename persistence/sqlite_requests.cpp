@@ -10,6 +10,7 @@ namespace {
 
 constexpr const char* cancel_waiting_sql = R"(
   UPDATE job SET outcome = 'CANCELLED', finished_at = ?1, updated_at = ?1,
+    room = NULL,
     (run_at, run, attempts, throttled, provider_down, interrupted, version) =
       (SELECT run_at, run, attempts, throttled, provider_down, interrupted,
         version + 1 FROM queue WHERE queue.seq = job.seq)
@@ -61,6 +62,7 @@ write_answer sqlite_writer::on(const cancel_write& x, bool repeated) {
         sqlite_query query{db_.prepared(dequeue_sql)};
         query.bind(known->seq).run();
       }
+      count_finished(known->type, to_string(job_status::cancelled));
       refund(known->seq);
       break;
     }
@@ -93,7 +95,7 @@ write_answer sqlite_writer::on(const retry_write& x, bool repeated) {
     return key_is_held();
   if (auto no = charge_again(known->seq))
     return *std::move(no);
-  reopen(known->seq);
+  reopen(known->seq, known->type, known->status);
   return changed_job(known->seq);
 }
 
@@ -105,11 +107,13 @@ bool sqlite_writer::key_is_taken(const std::optional<std::string>& unique_key) {
 }
 
 // FAILED or CANCELLED → PENDING.
-void sqlite_writer::reopen(int64_t seq) {
+void sqlite_writer::reopen(int64_t seq, const std::string& type,
+                           job_status status) {
   {
     sqlite_query query{db_.prepared(reopen_sql)};
     query.bind(now_, seq).run();
   }
+  count_finished(type, to_string(status), -1);
   sqlite_query query{db_.prepared(requeue_sql)};
   query.bind(retried_reason, seq).run();
 }

@@ -56,8 +56,8 @@ job read_job(const sqlite_query& row) {
   result.status = status_of(outcome, !row.is_null(i++));
   result.target_id = row.text(i++);
   result.user_id = row.maybe_text(i++);
-  result.payload = row.json(i++);
-  result.result = row.json(i++);
+  result.payload = row.lazy_json(i++);
+  result.result = row.lazy_json(i++);
   result.progress_percent = static_cast<int>(row.integer(i++));
   result.progress_message = row.text(i++);
   result.error_message = row.maybe_text(i++);

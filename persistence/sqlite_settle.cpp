@@ -45,8 +45,23 @@ constexpr const char* finish_sql = R"(
     attempts = ?4, run = ?5, throttled = ?6, provider_down = ?7,
     interrupted = ?8, version = ?9, run_at = ?10, started_at = ?11,
     finished_at = ?12, updated_at = ?12, progress_percent = ?13,
-    progress_message = '', fingerprint = ?14
+    progress_message = '', fingerprint = ?14, room = NULL
   WHERE seq = ?15)";
+
+// The version grows with everything that happens to a run but heartbeats: with
+// the one that was claimed, the rest of the record is as it was claimed.
+constexpr const char* end_as_claimed_sql = R"(
+  DELETE FROM running WHERE seq = ? AND run = ? AND version = ?)";
+constexpr const char* complete_sql = R"(
+  UPDATE job SET outcome = 'COMPLETED', result = ?, error_message = NULL,
+    attempts = ?, run = ?, throttled = ?, provider_down = ?, interrupted = ?,
+    version = ?, run_at = ?, started_at = ?, finished_at = ?, updated_at = ?,
+    progress_percent = 100, room = NULL
+  WHERE seq = ?)";
+
+constexpr const char* count_finished_sql = R"(
+  INSERT INTO finished_counts VALUES (?, ?, ?)
+  ON CONFLICT (job_type, outcome) DO UPDATE SET jobs = jobs + excluded.jobs)";
 
 constexpr const char* last_error_sql =
   "SELECT error_message FROM job WHERE seq = ?";
@@ -119,6 +134,8 @@ write_answer sqlite_writer::on(const settle_write& x, bool repeated) {
   const auto seq = x.claimed.seq;
   if (auto no = check(x))
     return *std::move(no);
+  if (auto ended = complete_as_claimed(x))
+    return changed{*std::move(ended)};
   const auto row = find_run(seq, x.claimed.run);
   if (!row) {
     if (repeated && was_settled(seq, x.claimed.run))
@@ -144,6 +161,41 @@ write_answer sqlite_writer::on(const settle_write& x, bool repeated) {
   }
   end_run(*row, std::move(end));
   return changed_job(seq);
+}
+
+std::optional<job> sqlite_writer::complete_as_claimed(const settle_write& x) {
+  const auto& was = x.claimed;
+  if (x.decision != verdict::complete || !x.effects.empty() || !was.started_at)
+    return std::nullopt;
+  {
+    sqlite_query query{db_.prepared(end_as_claimed_sql)};
+    if (query.bind(was.seq, was.run, was.version).run() == 0)
+      return std::nullopt;
+  }
+  auto result = was;
+  result.status = job_status::completed;
+  result.result = x.result;
+  result.error_message.reset();
+  result.reason.clear();
+  result.progress_percent = 100;
+  result.progress_message.clear();
+  ++result.version;
+  // The clock may have been set back meanwhile.
+  result.finished_at = result.updated_at = std::max(now_, *was.started_at);
+  {
+    sqlite_query query{db_.prepared(complete_sql)};
+    if (x.result.is_null())
+      query.bind(nullptr);
+    else
+      query.bind(x.result.text());
+    query.bind(result.attempts, result.run, result.unspent.throttled,
+               result.unspent.provider_down, result.unspent.interrupted,
+               result.version, result.run_at, *result.started_at,
+               *result.finished_at, result.updated_at, result.seq);
+    query.run();
+  }
+  count_finished(result.type, to_string(result.status));
+  return result;
 }
 
 std::optional<sqlite_writer::run_row> sqlite_writer::find_run(int64_t seq,
@@ -176,7 +228,7 @@ void sqlite_writer::finish(const run_row& row, const run_end& end,
                            timestamp at) {
   std::optional<std::string> result;
   if (!end.result.is_null())
-    result = end.result.dump();
+    result = end.result.text();
   // What runs is PROCESSING: its fingerprint is NULL, its error may be there.
   std::optional<std::string> fingerprint;
   if (end.decision == verdict::fail)
@@ -191,6 +243,20 @@ void sqlite_writer::finish(const run_row& row, const run_end& end,
              row.version + 1, row.run_at, row.started_at, at,
              end.decision == verdict::complete ? 100 : 0, fingerprint, row.seq);
   query.run();
+  count_finished(row.job_type, final_state(end.decision));
+}
+
+void sqlite_writer::count_finished(const std::string& type,
+                                   std::string_view outcome, int64_t jobs) {
+  finished_[{type, std::string{outcome}}] += jobs;
+}
+
+void sqlite_writer::store_counts() {
+  for (const auto& [key, jobs] : finished_) {
+    sqlite_query query{db_.prepared(count_finished_sql)};
+    query.bind(key.first, key.second, jobs).run();
+  }
+  finished_.clear();
 }
 
 std::string sqlite_writer::last_error_of(int64_t seq) {

@@ -26,11 +26,13 @@ write_answer apply_alone(sqlite_connection& db, sqlite_writer& writer,
   sqlite_savepoint savepoint{db};
   try {
     auto result = writer.apply(entry);
+    writer.store_counts();
     savepoint.keep();
     return result;
   } catch (const SQLite::Exception& err) {
     if (!is_refused_value(err))
       throw;
+    writer.drop_counts();
     return refusal{refusal_code::invalid_argument, err.what()};
   }
 }
@@ -76,8 +78,10 @@ std::vector<write_answer> sqlite_store::apply(
     } catch (const SQLite::Exception& err) {
       if (!is_refused_value(err))
         throw;
+    } catch (const needs_savepoints&) {
+      // Rolled back.
     }
-    // Some value is at fault: find out which, at the price of a savepoint a
+    // Some write is at fault: find out which, at the price of a savepoint a
     // write.
     return apply_once(batch, true);
   });
@@ -90,10 +94,11 @@ std::vector<write_answer> sqlite_store::apply_once(
   sqlite_transaction transaction{db, "BEGIN IMMEDIATE"};
   db.check_file();
   // The clock is read when the lock is held: times grow with the commits.
-  sqlite_writer writer{db, clock_()};
+  sqlite_writer writer{db, clock_(), each_alone};
   for (auto i : in_order(batch))
     result[i] =
       each_alone ? apply_alone(db, writer, batch[i]) : writer.apply(batch[i]);
+  writer.store_counts();
   transaction.commit();
   return result;
 }

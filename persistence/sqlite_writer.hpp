@@ -4,22 +4,40 @@
 #include "persistence/job_store.hpp"
 #include "persistence/sqlite_connection.hpp"
 
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace reeve {
 
+/// Thrown by a write that has changed something and must undo it, when there
+/// is nothing to undo it with: the transaction has to be done again, with a
+/// savepoint around each write.
+struct needs_savepoints {};
+
 /// Applies single writes inside an open transaction. Throws SQLite::Exception;
 /// a write that answers `refusal` has changed nothing.
 class sqlite_writer {
 public:
-  /// `now` is the instant of the whole transaction.
-  sqlite_writer(sqlite_connection& db, timestamp now) : db_(db), now_(now) {
+  /// `now` is the instant of the whole transaction. `each_alone`: the caller
+  /// puts a savepoint around each write.
+  sqlite_writer(sqlite_connection& db, timestamp now, bool each_alone)
+    : db_(db), now_(now), each_alone_(each_alone) {
   }
 
   write_answer apply(const write_entry& entry);
+
+  /// Stores what is counted once for many writes. Goes before the commit, and
+  /// before a savepoint is kept.
+  void store_counts();
+
+  /// Forgets what was counted since: its writes are undone.
+  void drop_counts() {
+    finished_.clear();
+  }
 
 private:
   /// What `running` knows of a run.
@@ -37,7 +55,8 @@ private:
     int64_t version = 0;
   };
 
-  /// A type that a claim asks for and its waiting jobs' priorities.
+  /// A type that a claim asks for and its waiting jobs' priorities, lowest
+  /// (first) first.
   struct lane {
     std::string type;
     std::vector<int64_t> priorities;
@@ -45,18 +64,11 @@ private:
     uint32_t left = 0;
   };
 
-  struct due_job {
-    int64_t priority = 0;
-    timestamp run_at;
-    int64_t seq = 0;
-    size_t lane = 0;
-  };
-
   /// How a run ends, once it is decided.
   struct run_end {
     run_outcome outcome = run_outcome::failed;
     verdict decision = verdict::fail;
-    nlohmann::json result;
+    json_text result;
     /// Storable; empty keeps the job's last error.
     std::string error;
     std::string why;
@@ -85,6 +97,8 @@ private:
   // sqlite_enqueue.cpp
   write_answer on(const enqueue_write& x, bool repeated);
   write_answer on(const enqueue_batch_write& x, bool repeated);
+  /// Expects a write that was checked.
+  write_answer add(const enqueue_write& x, bool repeated);
   std::optional<enqueued> earlier_try(const enqueue_write& x);
   std::optional<write_answer> same_key(const enqueue_write& x);
   enqueued answer_to(const enqueue_write& x, job known, enqueue_kind kind);
@@ -96,21 +110,32 @@ private:
   write_answer on(const heartbeat_write& x, bool repeated);
   write_answer on(const progress_write& x, bool repeated);
   std::vector<lane> lanes_of(const claim_write& x);
+  uint32_t room_for(const claimable_type& x);
   std::vector<job> take_due(const claim_write& x, std::vector<lane>& lanes);
-  std::vector<due_job> due_jobs(const lane& x, uint32_t limit);
-  void start(int64_t seq, const claim_write& x);
+  void take_level(const claim_write& x, int64_t priority,
+                  std::vector<lane>& lanes, std::vector<job>& out);
+  /// How many of each lane are among the first `limit` of a priority.
+  std::vector<uint32_t> shares(const std::vector<lane*>& lanes,
+                               int64_t priority, uint32_t limit);
+  /// Starts the first `count` due jobs of a type and priority.
+  void start(const claim_write& x, const std::string& type, int64_t priority,
+             uint32_t count, std::vector<job>& out);
   std::vector<job> claimed_with(const claim_write& x);
-  std::optional<timestamp> first_due(const std::string& type, int64_t priority,
-                                     bool later);
-  void look_ahead(const std::vector<lane>& lanes, claimed& result);
+  void look_ahead(const std::vector<lane>& lanes, bool full, claimed& result);
 
   // sqlite_settle.cpp
   write_answer on(const settle_write& x, bool repeated);
   write_answer on(const rescue_write& x, bool repeated);
+  /// The common end: COMPLETED, and nothing has happened to the job since it
+  /// was claimed. Empty, and nothing done, when it is not that.
+  std::optional<job> complete_as_claimed(const settle_write& x);
   std::optional<run_row> find_run(int64_t seq, int64_t run);
   bool was_settled(int64_t seq, int64_t run);
   void end_run(const run_row& row, run_end end);
   void finish(const run_row& row, const run_end& end, timestamp at);
+  /// Counts a job that has ended, or (-1) is no longer ended.
+  void count_finished(const std::string& type, std::string_view outcome,
+                      int64_t jobs = 1);
   std::string last_error_of(int64_t seq);
   void put_back(const run_row& row, const run_end& end, timestamp at);
   void note_attempt(const run_row& row, const run_end& end, timestamp at);
@@ -163,13 +188,16 @@ private:
   write_answer on(const retry_write& x, bool repeated);
   write_answer on(const delete_scrap_write& x, bool repeated);
   bool key_is_taken(const std::optional<std::string>& unique_key);
-  void reopen(int64_t seq);
+  void reopen(int64_t seq, const std::string& type, job_status status);
 
   /// `changed`, with the job as it is now.
   write_answer changed_job(int64_t seq);
 
   sqlite_connection& db_;
   timestamp now_;
+  bool each_alone_;
+  /// By type and outcome, since the last `store_counts`.
+  std::map<std::pair<std::string, std::string>, int64_t> finished_;
 };
 
 } // namespace reeve

@@ -42,6 +42,27 @@ struct monotonic_state {
   }
 };
 
+// What an id takes of it is never used again. A call of libcrypto costs more
+// than all the rest of an id, hence the stock.
+class random_stock {
+public:
+  static constexpr size_t portion = 10;
+
+  const uint8_t* take() {
+    if (used_ == bytes_.size()) {
+      if (RAND_bytes(bytes_.data(), static_cast<int>(bytes_.size())) != 1)
+        throw std::runtime_error("the system has no randomness for ids");
+      used_ = 0;
+    }
+    used_ += portion;
+    return bytes_.data() + used_ - portion;
+  }
+
+private:
+  std::array<uint8_t, 100 * portion> bytes_;
+  size_t used_ = bytes_.size();
+};
+
 uint64_t unix_millis() {
   using namespace std::chrono;
   auto now = system_clock::now().time_since_epoch();
@@ -65,9 +86,8 @@ std::string formatted(const std::array<uint8_t, 16>& bytes) {
 
 std::string make_uuid() {
   thread_local monotonic_state state;
-  std::array<uint8_t, 10> random;
-  if (RAND_bytes(random.data(), static_cast<int>(random.size())) != 1)
-    throw std::runtime_error("the system has no randomness for ids");
+  thread_local random_stock stock;
+  const auto* random = stock.take();
   state.advance(unix_millis(),
                 static_cast<uint16_t>(random[0] << 8 | random[1]));
   std::array<uint8_t, 16> bytes;

@@ -47,7 +47,7 @@ struct enqueue_write {
   std::string type;
   std::string target_id;
   std::optional<std::string> user_id;
-  nlohmann::json payload = nlohmann::json::object();
+  json_text payload = nlohmann::json::object();
   int32_t priority = 0;
   /// Empty: due at once, by the store's clock.
   std::optional<timestamp> run_at;
@@ -85,6 +85,8 @@ struct lease_owner {
 struct claimable_type {
   std::string type;
   uint32_t limit = 1;
+  /// Most runs of it on all nodes together; 0: as many as they like.
+  uint32_t across = 0;
 
   bool operator==(const claimable_type&) const = default;
 };
@@ -117,7 +119,7 @@ struct settle_write {
   run_outcome outcome = run_outcome::completed;
   verdict decision = verdict::complete;
   /// For `complete`.
-  nlohmann::json result;
+  json_text result;
   /// For `complete`: stored in the same transaction.
   std::vector<effect> effects;
   /// For every other verdict. Made storable by the store, which cannot fail

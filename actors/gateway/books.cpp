@@ -161,9 +161,10 @@ void redraw(exchange& x, const content& book, int number,
   order.type = redraw_type;
   order.target_id = book.id;
   order.user_id = book.user_id.value_or(std::string{local_user});
-  order.payload = {{"page", number}};
+  nlohmann::json payload = {{"page", number}};
   if (prompt)
-    order.payload["prompt"] = *prompt;
+    payload["prompt"] = *prompt;
+  order.payload = std::move(payload);
   order.price = x.context().prices.redraw;
   sell(x, answer_form::redraw, std::move(order));
 }

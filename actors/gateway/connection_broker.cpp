@@ -71,7 +71,6 @@ connection_actor::behavior_type connection_state::make_behavior() {
     [this](const caf::io::new_data_msg& x) { receive(x); },
     [this](const caf::io::connection_closed_msg&) { self_->quit(); },
     [this](const caf::io::data_transferred_msg& x) { on_sent(x); },
-    [this](caf::tick_atom) { on_tick(); },
   };
 }
 
@@ -178,24 +177,28 @@ void connection_state::on_sent(const caf::io::data_transferred_msg& x) {
 
 // The last byte is on its way.
 void connection_state::finish() {
+  // Closing the socket lets go of what may be the last reference to this.
+  caf::strong_actor_ptr alive{self_->ctrl()};
   if (!http_.refused())
     self_->close(client_);
   // What a refused client still sends is read and dropped for a while.
-  self_->run_delayed(http_.refused() ? linger : close_grace,
-                     [this] { self_->quit(); });
+  run_later(self_, context_->alarm, http_.refused() ? linger : close_grace,
+            [this] { self_->quit(); });
 }
 
 // Ends a client that takes nothing for as long as it may rest.
 void connection_state::watch_writes() {
   if (unsent_ == 0 || std::exchange(watching_, true))
     return;
-  self_->run_delayed(context_->http.idle_timeout, [this, before = sent_] {
+  auto look = [this, before = sent_] {
     watching_ = false;
     if (unsent_ > 0 && sent_ == before)
       self_->quit();
     else
       watch_writes();
-  });
+  };
+  run_later(self_, context_->alarm, context_->http.idle_timeout,
+            std::move(look));
 }
 
 void connection_state::update_reading() {
@@ -218,7 +221,7 @@ void connection_state::arm_deadline() {
   tick_armed_for_ = deadline;
   auto wait = std::max(*deadline - self_->clock().now(),
                        caf::actor_clock::duration_type{0});
-  self_->delayed_send(self_, wait, caf::tick_atom_v);
+  run_later(self_, context_->alarm, wait, [this] { on_tick(); });
 }
 
 void connection_state::on_tick() {

@@ -1,6 +1,8 @@
 // actors/gateway/context.hpp -- what all connections of a gateway share.
 #pragma once
 
+#include "actors/gateway/alarm.hpp"
+#include "actors/gateway/event_texts.hpp"
 #include "config/options.hpp"
 
 #include <atomic>
@@ -26,6 +28,12 @@ struct gateway_context {
   bool shared_store = false;
   caf::timespan watch_poll = std::chrono::seconds{1};
   caf::timespan keep_alive = std::chrono::seconds{15};
+  /// Timers of all connections; without it they are CAF's.
+  alarm_actor alarm;
+  /// Each watcher that looks keeps a copy; its use count is their number.
+  std::shared_ptr<const void> lookers = std::make_shared<int>(0);
+  /// Shared by all watchers.
+  std::shared_ptr<event_texts> texts = std::make_shared<event_texts>();
   /// The port of the first socket: a restarted gateway takes it again.
   std::shared_ptr<std::atomic<uint16_t>> bound_port =
     std::make_shared<std::atomic<uint16_t>>(uint16_t{0});

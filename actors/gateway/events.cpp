@@ -10,9 +10,45 @@ namespace reeve {
 
 namespace {
 
+using namespace std::chrono_literals;
+
+/// All watchers together look at the store this often, at most.
+constexpr auto look_spacing = 2ms;
+
+/// One of those who look at the store for changes that other nodes make. What
+/// this node changes is announced, so who has just heard of a change need not.
+class looker {
+public:
+  explicit looker(const gateway_context& context) : count_(context.lookers) {
+    // nop
+  }
+
+  void heard() {
+    heard_ = true;
+  }
+
+  bool is_due() {
+    return !std::exchange(heard_, false);
+  }
+
+  caf::timespan delay(const gateway_context& context) const {
+    return std::max<caf::timespan>(context.watch_poll,
+                                   look_spacing * count_.use_count());
+  }
+
+private:
+  std::shared_ptr<const void> count_;
+  bool heard_ = false;
+};
+
 /// What one stream has shown so far.
 struct job_stream {
+  explicit job_stream(const gateway_context& context) : look(context) {
+    // nop
+  }
+
   std::string id;
+  looker look;
   int64_t shown = 0;
   bool started = false;
   /// Events that came between the subscription and the first read.
@@ -49,23 +85,26 @@ std::optional<int64_t> last_event_id(const exchange& x) {
 // ids below.
 
 // Versions only grow; the last one ends the stream.
-void show(exchange& x, job_stream& stream, const job& what) {
-  if (what.version <= stream.shown)
+void show(exchange& x, job_stream& stream,
+          const std::shared_ptr<const job>& what) {
+  if (what->version <= stream.shown)
     return;
-  stream.shown = what.version;
-  x.stream(
-    net::sse_event("job", std::to_string(what.version), dump(to_json(what))));
-  if (is_final(what.status))
+  stream.shown = what->version;
+  x.stream(net::sse_event("job", std::to_string(what->version),
+                          *x.context().texts->of(what)));
+  if (is_final(what->status))
     x.end_stream();
 }
 
 void poll(exchange& x, std::shared_ptr<job_stream> stream) {
   if (!x.context().shared_store)
     return;
-  x.after(x.context().watch_poll, [stream](exchange& x) {
+  x.after(stream->look.delay(x.context()), [stream](exchange& x) {
+    if (!stream->look.is_due())
+      return poll(x, stream);
     x.ask_or<job>(
       [stream](exchange& x, job& now) {
-        show(x, *stream, now);
+        show(x, *stream, std::make_shared<const job>(std::move(now)));
         poll(x, stream);
       },
       [stream](exchange& x, caf::error&) { poll(x, stream); }, find_atom_v,
@@ -74,18 +113,19 @@ void poll(exchange& x, std::shared_ptr<job_stream> stream) {
 }
 
 void open_job_stream(exchange& x, std::shared_ptr<job_stream> stream,
-                     std::vector<job_event> replay, job now) {
-  require_visible(x, now.user_id);
+                     const std::vector<job_event>& replay,
+                     const std::shared_ptr<const job>& now) {
+  require_visible(x, now->user_id);
   x.begin_stream(stream_head());
   stream->started = true;
   // A large job's history is left out rather than cutting its reader off.
-  auto bytes = dump(to_json(now)).size() * replay.size();
+  auto bytes = x.context().texts->of(now)->size() * replay.size();
   if (bytes <= x.context().http.max_unsent_bytes)
-    for (auto& event : replay)
-      show(x, *stream, *event.what);
+    for (const auto& event : replay)
+      show(x, *stream, event.what);
   show(x, *stream, now);
-  for (auto& event : std::exchange(stream->early, {}))
-    show(x, *stream, *event.what);
+  for (const auto& event : std::exchange(stream->early, {}))
+    show(x, *stream, event.what);
   keep_alive(x);
   poll(x, stream);
 }
@@ -94,7 +134,7 @@ void open_job_stream(exchange& x, std::shared_ptr<job_stream> stream,
 
 void get_job_events(exchange& x) {
   x.allow_query({});
-  auto stream = std::make_shared<job_stream>();
+  auto stream = std::make_shared<job_stream>(x.context());
   stream->id = x.parameter("id");
   watch_filter filter;
   filter.job_id = stream->id;
@@ -115,15 +155,17 @@ void get_job_events(exchange& x) {
             require_visible(x, now.user_id);
             return x.respond(net::http_response{204, {}, {}});
           }
-          open_job_stream(x, stream, replay, std::move(now));
+          open_job_stream(x, stream, replay,
+                          std::make_shared<const job>(std::move(now)));
         },
         find_atom_v, stream->id);
     },
     [self, stream](const job_event& event) {
       if (event.what->id != stream->id)
         return;
+      stream->look.heard();
       if (stream->started)
-        show(*self, *stream, *event.what);
+        show(*self, *stream, event.what);
       else
         stream->early.push_back(event);
     });
@@ -133,9 +175,9 @@ void get_job_events(exchange& x) {
 
 namespace {
 
-std::string rendered(const job_event& event) {
+std::string rendered(const exchange& x, const job_event& event) {
   return net::sse_event("job", std::to_string(event.number),
-                        dump(to_json(*event.what)));
+                        *x.context().texts->of(event.what));
 }
 
 void open_feed(exchange& x, watch_started& begun) {
@@ -143,7 +185,7 @@ void open_feed(exchange& x, watch_started& begun) {
   std::string replay;
   for (const auto& event : begun.replay)
     if (replay.size() <= x.context().http.max_unsent_bytes)
-      replay += rendered(event);
+      replay += rendered(x, event);
   // More than a reader may lag behind cannot be replayed either.
   if (begun.gap || replay.size() > x.context().http.max_unsent_bytes)
     replay = net::sse_event("reset", std::to_string(begun.newest), "{}");
@@ -173,7 +215,7 @@ void get_events(exchange& x) {
       // The answer to the subscription and the events come from one actor,
       // hence in order: nothing can arrive before the stream is open.
       if (*open)
-        self->stream(rendered(event));
+        self->stream(rendered(*self, event));
     });
 }
 
@@ -184,6 +226,7 @@ namespace {
 struct long_poll {
   job newest;
   int64_t known = 0;
+  looker look;
 };
 
 void settle(exchange& x, long_poll& poll, const job& now) {
@@ -196,7 +239,9 @@ void settle(exchange& x, long_poll& poll, const job& now) {
 void look_again(exchange& x, std::shared_ptr<long_poll> poll) {
   if (!x.context().shared_store)
     return;
-  x.after(x.context().watch_poll, [poll](exchange& x) {
+  x.after(poll->look.delay(x.context()), [poll](exchange& x) {
+    if (!poll->look.is_due())
+      return look_again(x, poll);
     x.ask_or<job>(
       [poll](exchange& x, job& now) {
         settle(x, *poll, now);
@@ -211,7 +256,8 @@ void look_again(exchange& x, std::shared_ptr<long_poll> poll) {
 
 void wait_for_job(exchange& x, job current, int64_t known,
                   std::chrono::seconds wait) {
-  auto poll = std::make_shared<long_poll>(long_poll{std::move(current), known});
+  auto poll = std::make_shared<long_poll>(
+    long_poll{std::move(current), known, looker{x.context()}});
   auto* self = &x;
   watch_filter filter;
   filter.job_id = poll->newest.id;

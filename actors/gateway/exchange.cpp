@@ -159,6 +159,11 @@ void exchange::guard(const std::function<void()>& part) {
   }
 }
 
+question_ptr exchange::expect_answer(std::function<void(caf::error&)> give_up) {
+  return questions::of(self_, context_->alarm)
+    ->add(context_->http.answer_timeout, std::move(give_up));
+}
+
 void exchange::begin_stream(const net::http_response& head) {
   if (connection_ != nullptr)
     connection_->begin_stream(head);
@@ -176,7 +181,7 @@ void exchange::end_stream() {
 
 void exchange::after(caf::timespan delay, std::function<void(exchange&)> f) {
   auto me = weak_from_this();
-  self_->run_delayed(delay, [me, f = std::move(f)] {
+  run_later(self_, context_->alarm, delay, [me, f = std::move(f)] {
     if (auto x = me.lock(); x != nullptr && x->is_open())
       x->guard([&] { f(*x); });
   });

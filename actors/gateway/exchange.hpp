@@ -3,6 +3,7 @@
 
 #include "actors/gateway/context.hpp"
 #include "actors/gateway/json.hpp"
+#include "actors/gateway/questions.hpp"
 #include "actors/interfaces.hpp"
 #include "net/http.hpp"
 #include "net/router.hpp"
@@ -22,9 +23,7 @@ namespace reeve {
 using connection_actor =
   watcher_actor::extend<caf::result<void>(caf::io::new_data_msg),
                         caf::result<void>(caf::io::connection_closed_msg),
-                        caf::result<void>(caf::io::data_transferred_msg),
-                        // INTERNAL: a deadline of the connection.
-                        caf::result<void>(caf::tick_atom)>;
+                        caf::result<void>(caf::io::data_transferred_msg)>;
 
 class connection_state;
 
@@ -127,23 +126,25 @@ public:
   template <class Result, class F, class G, class... Ts>
   void ask_or(F f, G on_error, Ts... xs) {
     auto me = shared_from_this();
-    auto failed = [me, on_error = std::move(on_error)](caf::error& err) {
-      if (me->is_open())
-        me->guard([&] { on_error(*me, err); });
-    };
-    auto request = self_->request(supervisor_, context_->http.answer_timeout,
-                                  std::move(xs)...);
+    auto open =
+      expect_answer([me, on_error = std::move(on_error)](caf::error& err) {
+        if (me->is_open())
+          me->guard([&] { on_error(*me, err); });
+      });
+    auto failed = [open](caf::error& err) { open->fail(err); };
+    // The deadline is the question's: see there.
+    auto request = self_->request(supervisor_, caf::infinite, std::move(xs)...);
     if constexpr (std::is_void_v<Result>)
       request.then(
-        [me, f = std::move(f)] {
-          if (me->is_open())
+        [me, open, f = std::move(f)] {
+          if (open->end() && me->is_open())
             me->guard([&] { f(*me); });
         },
         std::move(failed));
     else
       request.then(
-        [me, f = std::move(f)](Result& result) {
-          if (me->is_open())
+        [me, open, f = std::move(f)](Result& result) {
+          if (open->end() && me->is_open())
             me->guard([&] { f(*me, result); });
         },
         std::move(failed));
@@ -173,6 +174,8 @@ public:
   }
 
 private:
+  question_ptr expect_answer(std::function<void(caf::error&)> give_up);
+
   connection_actor::broker_pointer self_;
   connection_state* connection_;
   supervisor_actor supervisor_;

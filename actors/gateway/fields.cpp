@@ -90,12 +90,12 @@ bool fields::flag(std::string_view name) const {
   refuse(name, "must be true or false");
 }
 
-nlohmann::json fields::object_or_empty(std::string_view name) const {
+bool fields::has_object(std::string_view name) const {
   const auto* value = find(name);
   if (value == nullptr)
-    return nlohmann::json::object();
+    return false;
   if (value->is_object())
-    return *value;
+    return true;
   refuse(name, "must be a JSON object");
 }
 

@@ -58,8 +58,8 @@ public:
   std::optional<timestamp> optional_time(std::string_view name) const;
   /// False when absent.
   bool flag(std::string_view name) const;
-  /// An empty object when absent.
-  nlohmann::json object_or_empty(std::string_view name) const;
+  /// False when absent.
+  bool has_object(std::string_view name) const;
   const nlohmann::json& array(std::string_view name, size_t longest) const;
 
 private:

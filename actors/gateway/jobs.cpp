@@ -1,5 +1,6 @@
 // actors/gateway/jobs.cpp -- /api/jobs: add, look, cancel, retry.
 #include "actors/gateway/fields.hpp"
+#include "actors/gateway/job_json.hpp"
 #include "actors/gateway/routes.hpp"
 #include "persistence/digest.hpp"
 #include "persistence/uuid.hpp"
@@ -14,19 +15,26 @@ constexpr size_t most_jobs_in_batch = 1'000;
 constexpr int64_t most_attempts = 100;
 constexpr int64_t priority_range = 1'000;
 
+/// Of a job in an answer, in bytes.
+constexpr size_t usual_size = 1'024;
+
 std::string etag_of(const job& x) {
   return '"' + std::to_string(x.version) + '"';
 }
 
 // A unique_key is everybody's: the job that holds it may be another user's.
-ordered_json with_kind(const exchange& x, const enqueued& added) {
-  if (!x.who().may_see(added.job.user_id))
-    return {{"id", nullptr},
-            {"unique_key", *added.job.unique_key},
-            {"deduplicated", true}};
-  auto result = to_json(added.job);
-  result["deduplicated"] = added.kind == enqueue_kind::deduplicated;
-  return result;
+void write_enqueued(net::json_writer& out, const exchange& x,
+                    const enqueued& added) {
+  out.begin_object();
+  if (x.who().may_see(added.job.user_id)) {
+    write_members(out, added.job);
+    out.member("deduplicated", added.kind == enqueue_kind::deduplicated);
+  } else {
+    out.key("id").null();
+    out.member("unique_key", *added.job.unique_key)
+      .member("deduplicated", true);
+  }
+  out.end_object();
 }
 
 const type_options& known_type(const exchange& x, const std::string& type,
@@ -55,7 +63,11 @@ void answer_enqueued(exchange& x, const enqueued& added) {
     throw bad_request(409, "conflict",
                       "An unfinished job of another user has this unique_key");
   auto status = added.kind == enqueue_kind::deduplicated ? 200 : 202;
-  auto response = json_response(status, with_kind(x, added));
+  std::string body;
+  body.reserve(usual_size);
+  net::json_writer out{body};
+  write_enqueued(out, x, added);
+  auto response = json_text_response(status, std::move(body));
   response.headers.emplace_back("Location", "/api/jobs/" + added.job.id);
   response.headers.emplace_back("ETag", etag_of(added.job));
   note_replay(added, response);
@@ -120,7 +132,7 @@ void change_job(exchange& x) {
 } // namespace
 
 net::http_response job_response(int status, const job& x) {
-  auto result = json_response(status, to_json(x));
+  auto result = json_text_response(status, json_of(x));
   result.headers.emplace_back("ETag", etag_of(x));
   result.headers.emplace_back("Cache-Control", "no-cache");
   return result;
@@ -145,7 +157,7 @@ void note_replay(const enqueued& added, net::http_response& response) {
     response.headers.emplace_back("Idempotency-Replayed", "true");
 }
 
-enqueue_write enqueue_from(const exchange& x, const nlohmann::json& body,
+enqueue_write enqueue_from(const exchange& x, nlohmann::json& body,
                            const std::string& where) {
   fields in{body,
             where,
@@ -157,7 +169,8 @@ enqueue_write enqueue_from(const exchange& x, const nlohmann::json& body,
   const auto& type = known_type(x, result.type, where);
   check_may_post(x, result.type);
   result.target_id = in.text("target_id", longest_target);
-  result.payload = in.object_or_empty("payload");
+  if (in.has_object("payload"))
+    result.payload = std::move(body["payload"]);
   result.priority = static_cast<int32_t>(
     in.optional_integer("priority", -priority_range, priority_range)
       .value_or(0));
@@ -174,26 +187,40 @@ enqueue_write enqueue_from(const exchange& x, const nlohmann::json& body,
   return result;
 }
 
-void take_idempotency_key(const exchange& x, enqueue_write& what,
-                          std::string_view part) {
+namespace {
+
+struct idempotency {
+  std::string key;
+  std::string hash;
+};
+
+std::optional<idempotency> idempotency_of(const exchange& x) {
   auto key = x.request().header("idempotency-key");
   if (!key)
-    return;
+    return {};
   if (key->empty() || key->size() > longest_key)
     throw bad_request("Idempotency-Key must have 1 to "
                       + std::to_string(longest_key) + " bytes");
   // Callers cannot see each other's keys, however they are spelled.
   auto user = x.who().user_id.value_or("");
-  what.idempotency_key =
-    std::to_string(user.size()) + ':' + user + '/' + std::string{*key};
-  what.idempotency_key->append(part);
-  what.idempotency_hash =
-    sha256_hex(x.request().target + '\n' + x.request().body);
+  return idempotency{std::to_string(user.size()) + ':' + user + '/'
+                       + std::string{*key},
+                     sha256_hex(x.request().target + '\n' + x.request().body)};
+}
+
+} // namespace
+
+void take_idempotency_key(const exchange& x, enqueue_write& what) {
+  if (auto found = idempotency_of(x)) {
+    what.idempotency_key = std::move(found->key);
+    what.idempotency_hash = std::move(found->hash);
+  }
 }
 
 void post_job(exchange& x) {
   x.allow_query({});
-  auto what = enqueue_from(x, json_body(x), "");
+  auto body = json_body(x);
+  auto what = enqueue_from(x, body, "");
   take_idempotency_key(x, what);
   x.ask<enqueued>(
     [](exchange& x, enqueued& added) { answer_enqueued(x, added); },
@@ -205,17 +232,29 @@ void post_jobs_batch(exchange& x) {
   auto body = json_body(x);
   fields in{body, "", {"jobs"}};
   enqueue_batch_write what;
-  for (const auto& member : in.array("jobs", most_jobs_in_batch)) {
+  what.jobs.reserve(in.array("jobs", most_jobs_in_batch).size());
+  std::optional<idempotency> together;
+  for (auto& member : body["jobs"]) {
     auto place = "/jobs/" + std::to_string(what.jobs.size());
     what.jobs.push_back(enqueue_from(x, member, place));
-    take_idempotency_key(x, what.jobs.back(), place);
+    // The digest is that of the whole body: taken once.
+    if (what.jobs.size() == 1)
+      together = idempotency_of(x);
+    if (!together)
+      continue;
+    what.jobs.back().idempotency_key = together->key + place;
+    what.jobs.back().idempotency_hash = together->hash;
   }
   x.ask<enqueued_batch>(
     [](exchange& x, enqueued_batch& added) {
-      auto jobs = ordered_json::array();
+      std::string body;
+      body.reserve(added.jobs.size() * usual_size);
+      net::json_writer out{body};
+      out.begin_object().key("jobs").begin_array();
       for (const auto& member : added.jobs)
-        jobs.push_back(with_kind(x, member));
-      auto response = json_response(202, {{"jobs", std::move(jobs)}});
+        write_enqueued(out, x, member);
+      out.end_array().end_object();
+      auto response = json_text_response(202, std::move(body));
       note_replay(added.jobs.front(), response);
       x.respond(std::move(response));
     },
@@ -252,13 +291,19 @@ void get_jobs(exchange& x) {
   ++filter.limit; // one more tells whether there is another page
   x.ask<job_list>(
     [limit](exchange& x, job_list& found) {
-      ordered_json cursor = nullptr;
+      std::optional<std::string> cursor;
       if (found.size() > limit) {
         found.resize(limit);
         cursor = std::to_string(found.back().seq);
       }
-      x.respond(200,
-                {{"jobs", to_json(found)}, {"next_cursor", std::move(cursor)}});
+      std::string body;
+      body.reserve(found.size() * usual_size);
+      net::json_writer out{body};
+      out.begin_object().key("jobs").begin_array();
+      for (const auto& member : found)
+        write_json(out, member);
+      out.end_array().member("next_cursor", cursor).end_object();
+      x.respond(json_text_response(200, std::move(body)));
     },
     find_atom_v, std::move(filter));
 }

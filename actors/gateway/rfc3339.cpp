@@ -10,6 +10,15 @@ namespace {
 
 using namespace std::chrono;
 
+// Writes exactly `width` digits and moves `out` behind them.
+void put(char*& out, unsigned value, size_t width) {
+  for (size_t i = width; i > 0; --i) {
+    out[i - 1] = static_cast<char>('0' + value % 10);
+    value /= 10;
+  }
+  out += width;
+}
+
 // Reads exactly `width` digits at the front of `text`.
 std::optional<int> digits(std::string_view& text, size_t width) {
   if (text.size() < width)
@@ -68,20 +77,32 @@ std::optional<minutes> offset(std::string_view& text) {
 
 } // namespace
 
-std::string to_rfc3339(timestamp x) {
+rfc3339_text::rfc3339_text(timestamp x) {
   auto whole = floor<milliseconds>(x);
   auto day = floor<days>(whole);
   year_month_day date{day};
   hh_mm_ss time{whole - day};
-  char buf[48];
-  std::snprintf(
-    buf, sizeof(buf), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ",
-    static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-    static_cast<unsigned>(date.day()), static_cast<int>(time.hours().count()),
-    static_cast<int>(time.minutes().count()),
-    static_cast<int>(time.seconds().count()),
-    static_cast<int>(time.subseconds().count()));
-  return buf;
+  auto* out = buffer_.data();
+  auto y = static_cast<int>(date.year());
+  // Years of more digits have no spelling in RFC 3339, but must have one here.
+  if (y < 0 || y > 9'999)
+    out += std::snprintf(out, 16, "%04d", y);
+  else
+    put(out, static_cast<unsigned>(y), 4);
+  *out++ = '-';
+  put(out, static_cast<unsigned>(date.month()), 2);
+  *out++ = '-';
+  put(out, static_cast<unsigned>(date.day()), 2);
+  *out++ = 'T';
+  put(out, static_cast<unsigned>(time.hours().count()), 2);
+  *out++ = ':';
+  put(out, static_cast<unsigned>(time.minutes().count()), 2);
+  *out++ = ':';
+  put(out, static_cast<unsigned>(time.seconds().count()), 2);
+  *out++ = '.';
+  put(out, static_cast<unsigned>(time.subseconds().count()), 3);
+  *out++ = 'Z';
+  size_ = static_cast<size_t>(out - buffer_.data());
 }
 
 std::optional<timestamp> from_rfc3339(std::string_view text) {

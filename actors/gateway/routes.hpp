@@ -107,8 +107,9 @@ bool matches(std::string_view field, const std::string& etag);
 /// The job as a response with its ETag.
 net::http_response job_response(int status, const job& x);
 
-/// Reads the fields of a job from a client. Throws `bad_request`.
-enqueue_write enqueue_from(const exchange& x, const nlohmann::json& body,
+/// Reads the fields of a job from a client and takes the payload out of the
+/// body. Throws `bad_request`.
+enqueue_write enqueue_from(const exchange& x, nlohmann::json& body,
                            const std::string& where);
 
 /// Whose a new thing is: what was asked for an operator, else the caller's
@@ -116,10 +117,8 @@ enqueue_write enqueue_from(const exchange& x, const nlohmann::json& body,
 std::optional<std::string> owner_of(const exchange& x,
                                     std::optional<std::string> asked);
 
-/// Notes the Idempotency-Key, if there is one, and the request's digest. A
-/// request that makes several jobs gives each a `part` of its own.
-void take_idempotency_key(const exchange& x, enqueue_write& what,
-                          std::string_view part = {});
+/// Notes the Idempotency-Key, if there is one, and the request's digest.
+void take_idempotency_key(const exchange& x, enqueue_write& what);
 
 /// Says so when the answer is that of an earlier request with the same key.
 void note_replay(const enqueued& added, net::http_response& response);

@@ -31,6 +31,7 @@ reeve_e2e_test(usage 300)
 reeve_e2e_test(own_types 300)
 
 reeve_e2e_test(recovery 600)
+reeve_e2e_test(nodes 600)
 reeve_e2e_test(outage 600 RUN_SERIAL ON)
 reeve_e2e_test(provider_outage 300 RUN_SERIAL ON)
 reeve_e2e_test(recall_outage 300 RUN_SERIAL ON)

@@ -61,10 +61,18 @@ public:
   }
 
   executor_actor::behavior_type make_behavior() {
-    return {[this](run_atom, const assignment& x) { ask(x.job); }};
+    return {[this](run_atom, const run_bundle_ptr& x) {
+      bundle_ = x;
+      next();
+    }};
   }
 
 private:
+  void next() {
+    if (const auto* what = bundle_->begin_next(self_->clock().now()))
+      ask(what->job);
+  }
+
   void ask(const job& what) {
     self_->request(services_, 24h, permit_request{simulated_lane, 10})
       .then(
@@ -93,13 +101,20 @@ private:
   }
 
   void end(const job& what, outcome how) {
-    self_->send(owner_, run_report{what.seq, what.run, std::move(how)});
+    auto current = bundle_->current();
+    if (!current || key_of(current->what->job) != key_of(what))
+      return;
+    auto more = bundle_->finish(std::move(how), self_->clock().now());
+    self_->send(owner_, run_news{bundle_});
+    if (more)
+      next();
   }
 
   executor_actor::pointer self_;
   job_actor owner_;
   run_services_actor services_;
   simulated_world_ptr world_;
+  run_bundle_ptr bundle_;
 };
 
 } // namespace
@@ -151,8 +166,9 @@ child_factories node_fixture::factories() {
                                            sink, db_actor_options{}));
   };
   result.query = [=, this] {
-    return enroll(
-      "query", sys.spawn<query_actor_impl>(std::make_unique<fake_store>(db)));
+    return enroll("query", sys.spawn<query_actor_impl>([db = db] {
+      return std::make_unique<fake_store>(db);
+    }));
   };
   result.recovery = [=, this](rescuer_actor rescuer) {
     // The fake store knows no leases: to it every run is stale.

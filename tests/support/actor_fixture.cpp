@@ -28,6 +28,10 @@ job make_claimed(int64_t seq, uint32_t attempts) {
   return result;
 }
 
+run_bundle_ptr bundle_of(std::vector<assignment> runs) {
+  return std::make_shared<run_bundle>(std::move(runs));
+}
+
 scrap make_scrap(std::string id) {
   scrap result;
   result.id = std::move(id);

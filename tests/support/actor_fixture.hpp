@@ -92,6 +92,9 @@ job make_job(int64_t seq, job_status status = job_status::pending);
 /// `make_job` as a claim returns it: PROCESSING, in its first run.
 job make_claimed(int64_t seq, uint32_t attempts = 1);
 
+/// Runs for a slot.
+run_bundle_ptr bundle_of(std::vector<assignment> runs);
+
 /// Texts and cards that have an id, and nothing else that matters.
 scrap make_scrap(std::string id);
 knowledge_card make_card(std::string id);

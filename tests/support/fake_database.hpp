@@ -68,6 +68,7 @@ struct fake_database {
   std::vector<std::vector<write_entry>> batches;
   size_t commits = 0;
   size_t reconnects = 0;
+  size_t announcements = 0;
   size_t reads = 0;
 
   job* find(const std::string& id);

@@ -39,6 +39,10 @@ void fake_store::reconnect() {
     throw store_unavailable("connection refused");
 }
 
+void fake_store::announce() {
+  ++db_->announcements;
+}
+
 void fake_store::add_api_key(const api_key& x) {
   db_->keys.push_back(x);
 }
@@ -400,9 +404,18 @@ write_answer fake_store::handle(const claim_write& x, bool repeated) {
     return result;
   }
   std::map<std::string, uint32_t> left;
-  for (const auto& [type, limit] : x.types)
-    if (!db_->is_paused(type))
-      left[type] = limit;
+  for (const auto& one : x.types) {
+    auto runs = [&one](const auto& entry) {
+      return entry.second.type == one.type
+        && entry.second.status == job_status::processing;
+    };
+    auto running =
+      static_cast<uint32_t>(std::ranges::count_if(db_->jobs, runs));
+    auto room =
+      one.across == 0 ? one.limit : one.across - std::min(one.across, running);
+    if (!db_->is_paused(one.type))
+      left[one.type] = std::min(one.limit, room);
+  }
   std::vector<job*> due;
   for (auto& [seq, what] : db_->jobs) {
     if (what.status != job_status::pending || !left.contains(what.type))

@@ -4,6 +4,7 @@
 
 #include <set>
 #include <thread>
+#include <tuple>
 
 namespace conformance_claim {
 
@@ -116,14 +117,81 @@ SCENARIO("only listed types are claimed, and of each at most its limit") {
   auto two = claimed_by({{"A", 9}, {"B", 9}}, 2);
   CHECK_EQ(ids(two), (list{a[1].id, a[2].id}));
   CHECK(two.more);
+  // Also when the type's own limit was as large.
+  CHECK(claimed_by({{"A", 1}}, 1).more);
   // A type's own limit is no reason to ask again at once.
   CHECK(!claimed_by({{"B", 1}}, 5).more);
-  CHECK_EQ(claimed_by({{"A", 9}, {"B", 9}}, 100).jobs.size(), 4u);
+  CHECK_EQ(claimed_by({{"A", 9}, {"B", 9}}, 100).jobs.size(), 3u);
   auto last = claimed_by({{"A", 9}, {"B", 9}}, 100);
   CHECK(last.jobs.empty());
   CHECK(!last.more);
   CHECK_EQ(backend.number("SELECT count(*) FROM queue WHERE job_type = 'C'"),
            5);
+}
+
+SCENARIO("a limit over all nodes counts the runs of all nodes") {
+  for (int i = 0; i < 6; ++i) {
+    add(new_job("A"));
+    add(new_job("B"));
+  }
+  auto claimed_by = [this](const lease_owner& owner, uint32_t across) {
+    return get<claimed>(
+      claim_write{owner, {{"A", 10, across}}, 10, ms{30'000}, ++last_token});
+  };
+  CHECK_EQ(claimed_by(other, 1).jobs.size(), 1u);
+  CHECK(claimed_by(me, 1).jobs.empty());
+  // While one is running, two leave room for one.
+  auto second = claimed_by(me, 2);
+  REQUIRE_EQ(second.jobs.size(), 1u);
+  CHECK(!second.more);
+  auto none = claimed_by(me, 2);
+  CHECK(none.jobs.empty());
+  CHECK(!none.more);
+  // Other types have their own limits, or none.
+  auto x = claim(10);
+  x.types = {{"A", 10, 2}, {"B", 4, 5}, {"B", 4, 9}};
+  auto others = get<claimed>(x).jobs;
+  CHECK_EQ(others.size(), 4u);
+  for (const auto& one : others)
+    CHECK_EQ(one.type, "B");
+  // A run that ends makes room, in the same batch too.
+  x.token = ++last_token;
+  auto answers = store->apply(
+    {{ending(second.jobs[0], run_outcome::completed, verdict::complete)}, {x}});
+  CHECK_EQ(std::get<claimed>(answers[1]).jobs.size(), 2u);
+  CHECK_EQ(claimed_by(me, 0).jobs.size(), 3u);
+  CHECK_EQ(backend.number("SELECT count(*) FROM running"), 10);
+}
+
+SCENARIO("two thousand jobs are claimed at once, in order") {
+  for (int i = 0; i < 2; ++i) {
+    enqueue_batch_write batch;
+    for (int n = 0; n < 1'050; ++n) {
+      batch.jobs.push_back(new_job(n % 2 == 0 ? "A" : "B"));
+      batch.jobs.back().priority = n % 3;
+      batch.jobs.back().payload = {{"n", n}};
+    }
+    get<enqueued_batch>(batch);
+  }
+  auto got = get<claimed>(claim(2'000));
+  CHECK(got.more);
+  REQUIRE_EQ(got.jobs.size(), 2'000u);
+  std::set<std::string> ids;
+  for (size_t i = 0; i < got.jobs.size(); ++i) {
+    const auto& x = got.jobs[i];
+    ids.insert(x.id);
+    if (i > 0) {
+      const auto& before = got.jobs[i - 1];
+      CHECK(std::tuple(before.priority, before.run_at, before.seq)
+            < std::tuple(x.priority, x.run_at, x.seq));
+    }
+    if (i % 100 == 0)
+      CHECK_EQ(seen(x), seen(now(x)));
+  }
+  CHECK_EQ(ids.size(), 2'000u);
+  auto rest = get<claimed>(claim(2'000));
+  CHECK_EQ(rest.jobs.size(), 100u);
+  CHECK(!rest.more);
 }
 
 SCENARIO("priorities go before types") {

@@ -11,7 +11,7 @@ SCENARIO("a completed run ends its job") {
   auto running = start();
   auto x = complete(running);
   CHECK(x.status == job_status::completed);
-  CHECK(x.result == nlohmann::json({{"answer", 42}}));
+  CHECK(x.result.value() == nlohmann::json({{"answer", 42}}));
   CHECK_EQ(x.attempts, 1u);
   CHECK_EQ(x.run, 1);
   CHECK_GT(x.version, running.version);
@@ -180,6 +180,86 @@ SCENARIO("a run ends once, except that its end may be repeated") {
   never.run += 5;
   CHECK_EQ(refused(ending(never, run_outcome::failed, verdict::fail), true),
            "lease_lost");
+}
+
+SCENARIO("two thousand ends of all kinds go into one batch") {
+  for (int i = 0; i < 2; ++i) {
+    enqueue_batch_write batch;
+    for (int n = 0; n < 1'000; ++n)
+      batch.jobs.push_back(new_job());
+    get<enqueued_batch>(batch);
+  }
+  using enum run_outcome;
+  std::vector<write_entry> writes;
+  std::vector<std::string> expected;
+  auto end = [&](const settle_write& x, std::string then) {
+    writes.push_back({x, false});
+    expected.push_back(std::move(then));
+  };
+  int i = 0;
+  for (const auto& x : get<claimed>(claim(2'000)).jobs) {
+    auto success = ending(x, completed, verdict::complete);
+    success.result = {{"n", i}};
+    auto later = ending(x, failed, verdict::retry);
+    later.delay = ms{3'600'000};
+    switch (i++ % 8) {
+      case 0:
+        end(ending(x, failed_permanently, verdict::fail), "FAILED");
+        // The first end of a run is the one that counts.
+        end(success, "lease_lost");
+        break;
+      case 1:
+        end(later, "PENDING");
+        break;
+      case 2:
+        later.decision = verdict::retry_unspent;
+        later.outcome = throttled;
+        end(later, "PENDING");
+        break;
+      case 3:
+        end(ending(x, cancelled, verdict::cancel), "CANCELLED");
+        break;
+      case 4:
+        end(success, "COMPLETED");
+        success.result = {{"n", -1}};
+        end(success, "lease_lost");
+        break;
+      case 5:
+        ++success.claimed.run;
+        end(success, "lease_lost");
+        break;
+      case 6:
+        success.result = {{"text", std::string("\0", 1)}};
+        end(success, "invalid_argument");
+        break;
+      default:
+        end(success, "COMPLETED");
+        break;
+    }
+  }
+  REQUIRE_EQ(i, 2'000);
+  const auto answers = store->apply(writes);
+  REQUIRE_EQ(answers.size(), expected.size());
+  size_t wrong = 0;
+  for (size_t n = 0; n < answers.size(); ++n) {
+    const auto* got = std::get_if<changed>(&answers[n]);
+    wrong +=
+      (got ? std::string{to_string(got->job.status)} : code_of(answers[n]))
+      != expected[n];
+    if (got && n % 50 < 10)
+      CHECK_EQ(seen(got->job), seen(now(got->job)));
+  }
+  CHECK_EQ(wrong, 0u);
+  CHECK_EQ(backend.number("SELECT count(*) FROM running"), 500);
+  CHECK_EQ(backend.number("SELECT count(*) FROM queue"), 500);
+  CHECK_EQ(backend.number("SELECT count(*) FROM job_attempts"), 1'000);
+  // One moment: one transaction.
+  CHECK_EQ(backend.number("SELECT count(DISTINCT finished_at) FROM job"
+                          " WHERE outcome IS NOT NULL"),
+           1);
+  CHECK_EQ(backend.number("SELECT count(*) FROM jobs"
+                          " WHERE status = 'COMPLETED'"),
+           500);
 }
 
 SCENARIO("errors are cut at 1,000 code points and made storable") {

@@ -63,6 +63,10 @@ struct db_fixture : actor_fixture {
     return result;
   }
 
+  auto end(const job& run, bool repeated = false) {
+    return ask<settled>(uut, settle_list{end_of(run)}, repeated);
+  }
+
   // A job that this node runs.
   job running_job() {
     enqueue(1);

@@ -64,7 +64,10 @@ struct fixture : test::actor_fixture {
   }
 
   void publish(std::vector<job> jobs) {
-    caf::anon_send(uut, committed_changes{std::move(jobs)});
+    committed_changes changes;
+    for (auto& x : jobs)
+      changes.jobs.push_back(std::make_shared<const job>(std::move(x)));
+    caf::anon_send(uut, std::move(changes));
     settle();
   }
 
@@ -195,7 +198,7 @@ SCENARIO("the replay buffer holds so many bytes") {
   CHECK(subscribe(make_watcher(), feed_since(newest)).gap);
   CHECK_EQ(subscribe(make_watcher(), feed_since(newest + 1)).replay.size(), 2u);
   WHEN("one event is larger than the whole buffer") {
-    large.result = std::string(50'000, 'x');
+    large.result = nlohmann::json(std::string(50'000, 'x'));
     auto live = make_watcher();
     subscribe(live);
     publish({large});

@@ -49,9 +49,12 @@ struct slot_log {
 reeve::job_actor::behavior_type fake_slot(std::shared_ptr<slot_log> log) {
   return {
     [](status_atom) { return actor_report{}; },
-    [](run_atom, const assignment&) {},
+    [](run_atom, const run_bundle_ptr&) {},
     [](interrupt_atom, int64_t, int64_t) {},
-    [log](const run_report& x) { log->reports.push_back(x); },
+    [log](const run_news& x) {
+      for (auto& report : x.of->take_reports())
+        log->reports.push_back(std::move(report));
+    },
     [log](const run_progress& x) { log->progress.push_back(x); },
     [](timeout_atom, uint64_t) {},
     [](flush_atom, uint64_t) {},
@@ -72,7 +75,7 @@ struct fixture : test::actor_fixture {
     auto uut = adopt(
       sys.spawn<executor_impl>(slot, run_services_actor{}, registry_with(f)));
     auto before = heard->reports.size();
-    caf::anon_send(uut, run_atom_v, assignment{what, control, 1min});
+    caf::anon_send(uut, run_atom_v, test::bundle_of({{what, control, 1min}}));
     settle();
     CHECK(!is_dead(uut));
     CAF_REQUIRE_EQUAL(heard->reports.size(), before + 1);
@@ -160,7 +163,7 @@ SCENARIO("one executor runs many jobs, whatever the last one did") {
                              })));
   for (auto seq : {1, 2, 3, 4})
     caf::anon_send(uut, run_atom_v,
-                   assignment{test::make_claimed(seq), control, 1min});
+                   test::bundle_of({{test::make_claimed(seq), control, 1min}}));
   settle();
   REQUIRE_EQ(heard->reports.size(), 4u);
   CHECK(heard->reports[0].result.kind == run_outcome::failed);

@@ -15,6 +15,7 @@ namespace {
 
 struct owner_log {
   std::vector<run_report> reports;
+  std::vector<int64_t> returned;
   std::vector<progress_write> progress;
 };
 
@@ -22,6 +23,7 @@ struct executor_log {
   std::vector<executor_actor> spawned;
   /// What each executor was given to run.
   std::vector<std::pair<size_t, assignment>> runs;
+  run_bundle_ptr bundle;
   size_t ended = 0;
 };
 
@@ -34,7 +36,12 @@ struct fixture : test::actor_fixture {
   fixture() {
     owner = adopt(sys.spawn([log = heard]() -> run_owner_actor::behavior_type {
       return {
-        [log](const run_report& x) { log->reports.push_back(x); },
+        [log](const run_reports& x) {
+          for (const auto& one : x.ended)
+            log->reports.push_back(one);
+          for (auto one : x.returned)
+            log->returned.push_back(one.first);
+        },
         [log](const progress_write& x) {
           log->progress.push_back(x);
           return changed{};
@@ -47,8 +54,9 @@ struct fixture : test::actor_fixture {
         [log,
          index](executor_actor::pointer self) -> executor_actor::behavior_type {
         self->attach_functor([log] { ++log->ended; });
-        return {[log, index](run_atom, const assignment& x) {
-          log->runs.emplace_back(index, x);
+        return {[self, log, index](run_atom, const run_bundle_ptr& x) {
+          log->bundle = x;
+          log->runs.emplace_back(index, *x->begin_next(self->clock().now()));
         }};
       };
       log->spawned.push_back(adopt(sys.spawn(fake)));
@@ -61,16 +69,41 @@ struct fixture : test::actor_fixture {
   }
 
   run_control_ptr start(int64_t seq, std::chrono::milliseconds timeout = 60s) {
-    auto control = std::make_shared<run_control>();
-    caf::anon_send(uut, run_atom_v,
-                   assignment{test::make_claimed(seq), control, timeout});
+    return start_all({seq}, timeout).front();
+  }
+
+  std::vector<run_control_ptr> start_all(
+    std::vector<int64_t> seqs, std::chrono::milliseconds timeout = 60s) {
+    std::vector<run_control_ptr> result;
+    std::vector<assignment> runs;
+    for (auto seq : seqs) {
+      result.push_back(std::make_shared<run_control>());
+      runs.push_back({test::make_claimed(seq), result.back(), timeout});
+    }
+    caf::anon_send(uut, run_atom_v, test::bundle_of(std::move(runs)));
     settle();
-    return control;
+    return result;
+  }
+
+  // The executor ends what it is at and begins the next; it tells its slot.
+  void end_one(outcome result, bool tells = true) {
+    auto now = sched.clock().now();
+    if (executors->bundle->finish(std::move(result), now))
+      executors->bundle->begin_next(now);
+    if (tells)
+      tell(executors->bundle);
+  }
+
+  void tell(const run_bundle_ptr& bundle) {
+    caf::anon_send(uut, run_news{bundle});
+    settle();
   }
 
   void end(int64_t seq, outcome result) {
-    caf::anon_send(uut, run_report{seq, 1, std::move(result)});
-    settle();
+    auto current = executors->bundle->current();
+    CAF_REQUIRE(current.has_value());
+    CHECK_EQ(current->what->job.seq, seq);
+    end_one(std::move(result));
   }
 
   void progress(int64_t seq, int percent) {
@@ -146,15 +179,91 @@ SCENARIO("a failure keeps its text and what the processor asked for") {
   CHECK(last_outcome().delay == 7s);
 }
 
-SCENARIO("a report of another run is ignored") {
+SCENARIO("news of another bundle is ignored") {
   start(2);
-  end(1, outcome::completed({}));
-  caf::anon_send(uut, run_report{2, 9, outcome::completed({})});
-  settle();
+  auto other = test::bundle_of(
+    {{test::make_claimed(1), std::make_shared<run_control>(), 60s}});
+  other->begin_next(sched.clock().now());
+  other->finish(outcome::completed({}), sched.clock().now());
+  tell(other);
   CHECK(heard->reports.empty());
   end(2, outcome::completed({}));
-  end(2, outcome::failed("twice"));
+  tell(executors->bundle);
   CHECK_EQ(heard->reports.size(), 1u);
+}
+
+// -- bundles ------------------------------------------------------------------
+
+using seqs = std::vector<int64_t>;
+
+SCENARIO("runs of a bundle are reported as they end, and free the slot") {
+  start_all({1, 2, 3});
+  end_one(outcome::completed({}), false);
+  CHECK(heard->reports.empty());
+  pass(10ms);
+  end_one(outcome::failed("no"));
+  REQUIRE_EQ(heard->reports.size(), 2u);
+  CHECK_EQ(heard->reports[0].seq, 1);
+  CHECK(heard->reports[0].took == 0ms);
+  CHECK_EQ(heard->reports[1].seq, 2);
+  CHECK(heard->reports[1].took == 10ms);
+  CHECK_EQ(status().state, "running");
+  CHECK(status().job_id == "job-3");
+  end_one(outcome::completed({}));
+  CHECK_EQ(heard->reports.size(), 3u);
+  CHECK_EQ(status().state, "idle");
+  CHECK(heard->returned.empty());
+}
+
+SCENARIO("what a slow run keeps waiting goes back, and what ended is told") {
+  start_all({1, 2, 3, 4});
+  end_one(outcome::completed({}), false);
+  pass(199ms);
+  CHECK(heard->reports.empty());
+  CHECK(heard->returned.empty());
+  pass(1ms);
+  REQUIRE_EQ(heard->reports.size(), 1u);
+  CHECK_EQ(heard->reports[0].seq, 1);
+  CHECK(heard->returned == (seqs{3, 4}));
+  CHECK_EQ(status().state, "running");
+  end_one(outcome::completed({}));
+  CHECK_EQ(heard->reports.size(), 2u);
+  CHECK_EQ(status().state, "idle");
+}
+
+SCENARIO("a run that was told to stop before it began stops no other") {
+  auto controls = start_all({1, 2});
+  interrupt(2);
+  CHECK(!controls[0]->stop.stop_requested());
+  CHECK(controls[1]->stop.stop_requested());
+  CHECK_EQ(status().state, "running");
+  pass(10s);
+  CHECK_EQ(executors->spawned.size(), 1u);
+}
+
+SCENARIO("each run of a bundle has its own timeout") {
+  auto controls = start_all({1, 2}, 100ms);
+  pass(90ms);
+  end_one(outcome::completed({}));
+  pass(99ms);
+  CHECK(!controls[1]->stop.stop_requested());
+  pass(1ms);
+  CHECK(controls[1]->stop.stop_requested());
+  end_one(outcome::cancelled());
+  CHECK(last_outcome().kind == run_outcome::timed_out);
+}
+
+SCENARIO("a wedged run takes nobody of its bundle with it") {
+  start_all({1, 2, 3}, 100ms);
+  end_one(outcome::completed({{"n", 1}}), false);
+  pass(100ms);
+  pass(5s);
+  CHECK_EQ(executors->spawned.size(), 2u);
+  REQUIRE_EQ(heard->reports.size(), 2u);
+  CHECK(heard->reports[0].result.kind == run_outcome::completed);
+  CHECK(last_outcome().kind == run_outcome::timed_out);
+  CHECK(heard->returned == seqs{3});
+  CHECK_EQ(status().state, "idle");
 }
 
 // -- progress -----------------------------------------------------------------
@@ -256,11 +365,13 @@ SCENARIO("an executor that ignores the stop is abandoned after the grace") {
   CHECK_EQ(status().last_error, "1 executors abandoned");
   CHECK(!is_dead(uut));
   AND("its late report is ignored, and the next run has a fresh one") {
-    end(1, outcome::completed({}));
+    auto late = executors->bundle;
+    late->finish(outcome::completed({}), sched.clock().now());
+    tell(late);
     CHECK_EQ(heard->reports.size(), 1u);
     start(2);
     CHECK_EQ(executors->runs.back().first, 1u);
-    end(1, outcome::completed({}));
+    tell(late);
     CHECK_EQ(heard->reports.size(), 1u);
     end(2, outcome::completed({}));
     CHECK_EQ(heard->reports.size(), 2u);

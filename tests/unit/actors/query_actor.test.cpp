@@ -20,8 +20,8 @@ struct fixture : test::actor_fixture {
   fixture() {
     for (auto seq : {1, 2, 3})
       db->jobs.emplace(seq, test::make_job(seq));
-    uut = adopt(
-      sys.spawn<query_actor_impl>(std::make_unique<test::fake_store>(db)));
+    uut = adopt(sys.spawn<query_actor_impl>(
+      [db = db] { return std::make_unique<test::fake_store>(db); }));
     settle();
   }
 
@@ -129,6 +129,29 @@ SCENARIO("a connection that died while idle costs one reconnect, no error") {
   CHECK_EQ(db->reconnects, 1u);
   CHECK_EQ(db->reads, 2u);
   CHECK_EQ(state(), "idle");
+}
+
+SCENARIO("a database that is away at the start is found by a later read") {
+  bool away = true;
+  auto late = adopt(sys.spawn<query_actor_impl>([&away, db = db] {
+    if (away)
+      throw store_unavailable("no route");
+    return std::make_unique<test::fake_store>(db);
+  }));
+  settle();
+  auto ask_late = [&] {
+    auto answer = ask<job>(late, find_atom_v, std::string{"job-1"});
+    settle();
+    return answer;
+  };
+  CHECK_EQ(ask_late()->err, ec::store_unavailable);
+  away = false;
+  AND("it is not asked more often than a dead server may be") {
+    CHECK_EQ(ask_late()->err, ec::store_unavailable);
+    sched.advance_time(250ms);
+    CHECK(ask_late()->value.has_value());
+    CHECK_EQ(db->reconnects, 0u);
+  }
 }
 
 SCENARIO("a read is tried twice, not for ever") {

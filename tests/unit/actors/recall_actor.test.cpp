@@ -21,8 +21,8 @@ struct fixture : test::actor_fixture {
   fixture() {
     add_card("near", {1, 0});
     add_card("far", {0, 1});
-    uut = adopt(
-      sys.spawn<recall_actor_impl>(std::make_unique<test::fake_store>(db)));
+    uut = adopt(sys.spawn<recall_actor_impl>(
+      [db = db] { return std::make_unique<test::fake_store>(db); }));
     settle();
   }
 

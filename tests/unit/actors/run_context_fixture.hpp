@@ -131,9 +131,12 @@ struct run_fixture {
     auto slot = sys.spawn([promise]() -> reeve::job_actor::behavior_type {
       return {
         [](status_atom) { return actor_report{}; },
-        [](run_atom, const assignment&) {},
+        [](run_atom, const run_bundle_ptr&) {},
         [](interrupt_atom, int64_t, int64_t) {},
-        [promise](run_report& x) { promise->set_value(std::move(x.result)); },
+        [promise](const run_news& x) {
+          for (auto& end : x.of->take_reports())
+            promise->set_value(std::move(end.result));
+        },
         [](const run_progress&) {},
         [](timeout_atom, uint64_t) {},
         [](flush_atom, uint64_t) {},
@@ -141,7 +144,7 @@ struct run_fixture {
     });
     auto uut = sys.spawn<executor_impl, caf::detached>(slot, make_services(),
                                                        processors);
-    caf::anon_send(uut, run_atom_v, assignment{what, control, 1min});
+    caf::anon_send(uut, run_atom_v, bundle_of({{what, control, 1min}}));
     caf::anon_send_exit(uut, caf::exit_reason::user_shutdown);
     return result;
   }

@@ -91,7 +91,7 @@ SCENARIO("the node waits for the commit of the last end") {
   report(1, outcome::completed({}));
   CHECK(drained->is_open());
   CHECK(!has_ended());
-  answer_settle(test::make_claimed(1));
+  answer_settle();
   CHECK(ended_well());
 }
 

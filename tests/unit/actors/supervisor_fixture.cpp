@@ -138,7 +138,10 @@ void supervisor_fixture::enqueue_due(std::initializer_list<int64_t> seqs) {
 }
 
 void supervisor_fixture::commit(std::vector<job> jobs) {
-  caf::anon_send(uut, committed_changes{std::move(jobs)});
+  committed_changes changes;
+  for (auto& x : jobs)
+    changes.jobs.push_back(std::make_shared<const job>(std::move(x)));
+  caf::anon_send(uut, std::move(changes));
   settle();
 }
 
@@ -154,10 +157,13 @@ void supervisor_fixture::answer_claim(claimed x) {
   settle();
 }
 
-void supervisor_fixture::answer_settle(job now) {
+void supervisor_fixture::answer_settle() {
   CAF_REQUIRE(!node->held_settles.empty());
-  node->on_flush = [node = node.get(), now] {
-    node->held_settles.front().deliver(changed{now});
+  node->on_flush = [node = node.get()] {
+    auto& [promise, count] = node->held_settles.front();
+    settled all;
+    all.refusals.resize(count);
+    promise.deliver(std::move(all));
     node->held_settles.pop_front();
   };
   caf::anon_send(caf::actor_cast<db_actor>(node->actors["db"]), flush_atom_v);
@@ -173,8 +179,11 @@ void supervisor_fixture::tell_lane(const std::string& lane, lane_state state) {
   settle();
 }
 
-void supervisor_fixture::report(int64_t seq, outcome result, int64_t run) {
-  caf::anon_send(uut, run_report{seq, run, std::move(result)});
+void supervisor_fixture::report(int64_t seq, outcome result, int64_t run,
+                                caf::timespan took) {
+  run_reports news;
+  news.ended.push_back({seq, run, std::move(result), took});
+  caf::anon_send(uut, std::move(news));
   settle();
 }
 

@@ -36,7 +36,8 @@ struct mock_node {
   bool hold_claims = false;
   bool hold_settles = false;
   std::deque<caf::typed_response_promise<claimed>> held_claims;
-  std::deque<caf::typed_response_promise<changed>> held_settles;
+  std::deque<std::pair<caf::typed_response_promise<settled>, size_t>>
+    held_settles;
   /// Slots that are not started again: a new actor is not one of them.
   std::set<std::string> parked;
   /// What a renewal says this node holds; empty: all that was ever assigned.
@@ -49,6 +50,8 @@ struct mock_node {
   mock_reads_ptr reads = std::make_shared<mock_reads>();
   /// What gates say of themselves when they are asked.
   std::map<std::string, lane_report> lanes;
+  /// Of single settlements, in order; then none is refused.
+  std::deque<refusal> refusals;
   std::deque<caf::error> pause_errors;
   /// What the db actor does when it is told to flush.
   std::function<void()> on_flush;
@@ -59,6 +62,9 @@ struct mock_node {
   std::vector<std::string> events;
   std::vector<std::pair<claim_write, bool>> claims;
   std::vector<std::pair<settle_write, bool>> settles;
+  size_t announcements = 0;
+  /// Sizes of the bundles that slots were given.
+  std::vector<size_t> bundles;
   std::vector<step_write> steps;
   std::vector<pause_write> pauses;
   /// Permits and lanes by the gates.
@@ -105,13 +111,14 @@ public:
   /// Answers the oldest claim that is held, and holds no more.
   void answer_claim(claimed x);
 
-  /// Answers the oldest settlement that is held.
-  void answer_settle(job now);
+  /// Answers the oldest settlements that are held.
+  void answer_settle();
 
   /// What a gate says by itself.
   void tell_lane(const std::string& lane, lane_state state);
 
-  void report(int64_t seq, outcome result, int64_t run = 1);
+  void report(int64_t seq, outcome result, int64_t run = 1,
+              caf::timespan took = std::chrono::seconds{1});
 
   /// Kills a child by name.
   void kill_child(const std::string& name);

@@ -67,13 +67,13 @@ SCENARIO("concurrency bounds a type, and counts what runs of it") {
     return result;
   };
   boot();
-  CHECK(last_claim() == (types_t{{"BOOK", 2}, {"CARD", 3}}));
+  CHECK(last_claim() == (types_t{{"BOOK", 2, 2}, {"CARD", 3}}));
   run(1, "BOOK");
-  CHECK(look() == (types_t{{"BOOK", 1}, {"CARD", 2}}));
+  CHECK(look() == (types_t{{"BOOK", 1, 2}, {"CARD", 2}}));
   run(2, "BOOK");
   CHECK(look() == (types_t{{"CARD", 1}}));
   report(1, outcome::completed({}));
-  CHECK(last_claim() == (types_t{{"BOOK", 1}, {"CARD", 2}}));
+  CHECK(last_claim() == (types_t{{"BOOK", 1, 2}, {"CARD", 2}}));
 }
 
 SCENARIO("types whose lane is closed stay in the queue") {

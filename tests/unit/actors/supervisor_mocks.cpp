@@ -42,7 +42,11 @@ event_hub_actor::behavior_type mock_hub(event_hub_actor::pointer self,
                                         mock_node_ptr node) {
   return {
     status_of(self, node, "event-hub"),
-    [node](const committed_changes& x) { node->published.push_back(x.jobs); },
+    [node](const committed_changes& x) {
+      auto& jobs = node->published.emplace_back();
+      for (const auto& one : x.jobs)
+        jobs.push_back(*one);
+    },
     [](watch_atom, const watch_filter&, const watcher_actor&) {
       watch_started result;
       result.newest = 99;
@@ -99,17 +103,26 @@ db_actor::behavior_type mock_db(db_actor::pointer self, mock_node_ptr node) {
       result.more = !node->queue.empty();
       return result;
     },
-    [self, node](const settle_write& x, bool repeated) -> caf::result<changed> {
-      node->events.push_back("settle");
-      node->settles.emplace_back(x, repeated);
+    [self, node](const settle_list& x, bool repeated) -> caf::result<settled> {
+      settled result;
+      for (const auto& one : x) {
+        node->events.push_back("settle");
+        node->settles.emplace_back(one, repeated);
+        if (node->refusals.empty()) {
+          result.refusals.push_back(std::nullopt);
+        } else {
+          result.refusals.push_back(std::move(node->refusals.front()));
+          node->refusals.pop_front();
+        }
+      }
       if (auto err = next_error(node->settle_errors))
         return err;
       if (node->hold_settles) {
-        auto promise = self->make_response_promise<changed>();
-        node->held_settles.push_back(promise);
+        auto promise = self->make_response_promise<settled>();
+        node->held_settles.emplace_back(promise, x.size());
         return promise;
       }
-      return changed{x.claimed};
+      return result;
     },
     [node](const heartbeat_write&) {
       ++node->renewals;
@@ -121,6 +134,7 @@ db_actor::behavior_type mock_db(db_actor::pointer self, mock_node_ptr node) {
       return result;
     },
     [](const rescue_write&) { return rescued{}; },
+    [node](announce_atom) { ++node->announcements; },
     [node](flush_atom) {
       if (auto f = std::exchange(node->on_flush, {}))
         f();
@@ -207,13 +221,17 @@ job_actor::behavior_type mock_job(job_actor::pointer self, mock_node_ptr node,
                                   std::string name) {
   return {
     status_of(self, node, name),
-    [node, name](run_atom, const assignment& x) {
-      node->runs.emplace_back(name, x);
+    [self, node, name](run_atom, const run_bundle_ptr& x) {
+      node->bundles.push_back(x->size());
+      // As its executor would: the first one begins at once.
+      x->begin_next(self->clock().now());
+      for (const auto& one : x->runs())
+        node->runs.emplace_back(name, one);
     },
     [node, name](interrupt_atom, int64_t seq, int64_t) {
       node->interrupts.emplace_back(name, seq);
     },
-    [](const run_report&) {},
+    [](const run_news&) {},
     [](const run_progress&) {},
     [](timeout_atom, uint64_t) {},
     [](flush_atom, uint64_t) {},

@@ -7,11 +7,16 @@ reeve_test(reeve-actors-tests reeve_actors
   unit/actors/event_hub.test.cpp
   unit/actors/executor.test.cpp
   unit/actors/explanation.test.cpp
+  unit/actors/gateway_alarm.test.cpp
   unit/actors/gateway_days.test.cpp
+  unit/actors/gateway_event_texts.test.cpp
+  unit/actors/gateway_job_json.test.cpp
+  unit/actors/gateway_questions.test.cpp
   unit/actors/job_actor.test.cpp
   unit/actors/lane.test.cpp
   unit/actors/lane_breaker.test.cpp
   unit/actors/listener.test.cpp
+  unit/actors/pace.test.cpp
   unit/actors/provider_gate.test.cpp
   unit/actors/query_actor.test.cpp
   unit/actors/recall_actor.test.cpp
@@ -20,6 +25,7 @@ reeve_test(reeve-actors-tests reeve_actors
   unit/actors/run_context_permits.test.cpp
   unit/actors/scheduler.test.cpp
   unit/actors/supervisor.test.cpp
+  unit/actors/supervisor_bundles.test.cpp
   unit/actors/supervisor_drain.test.cpp
   unit/actors/supervisor_lanes.test.cpp
   unit/actors/supervisor_lease.test.cpp

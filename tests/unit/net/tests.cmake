@@ -8,6 +8,7 @@ reeve_test(net-test reeve_net
   unit/net/connection_life.test.cpp
   unit/net/event_stream.test.cpp
   unit/net/json.test.cpp
+  unit/net/json_writer.test.cpp
   unit/net/loopback_server.cpp
   unit/net/problem.test.cpp
   unit/net/router.test.cpp

@@ -103,11 +103,13 @@ CAF_TEST(somebody elses book is as good as gone) {
 }
 
 CAF_TEST(a payload that is none calls nobody) {
-  context.job_.payload["pages"] = 0;
+  auto payload = context.job_.payload.value();
+  payload["pages"] = 0;
+  context.job_.payload = payload;
   auto got = context.run(uut);
   CHECK(got.kind == run_outcome::failed_permanently);
   CHECK_NE(got.message.find("pages"), std::string::npos);
-  context.job_.payload = nullptr;
+  context.job_.payload = {};
   CHECK(context.run(uut).kind == run_outcome::failed_permanently);
   CHECK(text->requests.empty());
   CHECK(context.look_ups.empty());

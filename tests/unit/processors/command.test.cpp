@@ -237,7 +237,7 @@ CAF_TEST(a program need not read the job) {
   options.max_output_bytes = 2'000'000;
   got = sh("tee /dev/stderr");
   REQUIRE(got.kind == run_outcome::completed);
-  CHECK(got.result["payload"] == context.job_.payload);
+  CHECK(got.result["payload"] == context.job_.payload.value());
 }
 
 CAF_TEST(a program that closes its streams is waited for) {

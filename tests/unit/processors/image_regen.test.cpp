@@ -108,11 +108,14 @@ CAF_TEST(without a prompt the text of the page is drawn) {
 }
 
 CAF_TEST(a prompt is drawn on one line) {
-  context.job_.payload["prompt"] = "A hare\nNo words? Words!";
+  auto payload = context.job_.payload.value();
+  payload["prompt"] = "A hare\nNo words? Words!";
+  context.job_.payload = payload;
   REQUIRE(context.run(uut).kind == run_outcome::completed);
   CHECK(
     images->requests.front().prompt.starts_with("A hare No words? Words!\n"));
-  context.job_.payload["prompt"] = nullptr;
+  payload["prompt"] = nullptr;
+  context.job_.payload = payload;
   REQUIRE(context.run(uut).kind == run_outcome::completed);
   CHECK(images->requests.back().prompt.starts_with("Two.\n"));
 }
