@@ -117,7 +117,7 @@ private:
   struct run_end {
     active_run run;
     outcome result;
-    /// Replaces the decision's own words.
+    /// Of a run that was not begun: why it is given back.
     std::string why{};
   };
 

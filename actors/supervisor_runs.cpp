@@ -74,7 +74,9 @@ std::optional<supervisor_state::run_end> supervisor_state::end_of(
 
 supervisor_state::run_end supervisor_state::given_back(active_run run,
                                                        std::string why) {
-  return {std::move(run), outcome::snoozed(milliseconds{0}), std::move(why)};
+  outcome result;
+  result.kind = run_outcome::interrupted;
+  return {std::move(run), std::move(result), std::move(why)};
 }
 
 void supervisor_state::on_slot_lost(slot& where) {
@@ -154,8 +156,9 @@ settle_write supervisor_state::decide_on(run_end& x) {
     retry.backoff = own;
   auto what =
     decide(x.run.claimed(), x.result.kind, x.result.delay, retry, random);
+  // A run that was never begun is given back however often that happened.
   if (!x.why.empty())
-    what.why = std::move(x.why);
+    what = {verdict::retry_unspent, milliseconds{0}, std::move(x.why)};
   if (!x.run.is_short || x.result.kind != run_outcome::completed)
     log::info("job.ended",
               {{"job", x.run.claimed().id},

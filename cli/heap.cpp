@@ -32,6 +32,10 @@ void bound_heaps() {
 #ifdef __GLIBC__
   auto cores = static_cast<int>(std::thread::hardware_concurrency());
   mallopt(M_ARENA_MAX, std::max(2, cores));
+  // What a batch needs is needed again by the next one: given back and taken
+  // anew, its pages would cost more than its work. `trim_heaps` does it once.
+  mallopt(M_MMAP_THRESHOLD, 4 << 20);
+  mallopt(M_TRIM_THRESHOLD, 16 << 20);
 #endif
 }
 

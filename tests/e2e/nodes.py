@@ -97,7 +97,7 @@ class Nodes(FaultTest):
             "SELECT j.seq FROM job j LEFT JOIN job_attempts a USING (seq) "
             "GROUP BY j.seq HAVING count(*) FILTER (WHERE a.decision = 'fail')"
             " <> 1 OR count(*) FILTER (WHERE a.decision <> 'fail' "
-            "AND a.outcome NOT IN ('lost', 'snoozed')) > 0"), [])
+            "AND a.outcome NOT IN ('lost', 'interrupted')) > 0"), [])
         self.assertEqual(self.database.sql(
             "SELECT DISTINCT error_message FROM job"),
             [["Target data not found (Already deleted)"]])

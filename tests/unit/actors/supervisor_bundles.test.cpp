@@ -161,7 +161,7 @@ SCENARIO("what a slot gives back is pending again, without an attempt spent") {
   settle();
   CHECK_EQ(only_settle().claimed.seq, 3);
   CHECK(only_settle().decision == verdict::retry_unspent);
-  CHECK(only_settle().outcome == run_outcome::snoozed);
+  CHECK(only_settle().outcome == run_outcome::interrupted);
   CHECK(only_settle().delay == 0ms);
   CHECK_EQ(only_settle().why, "runs before it took longer than expected");
 }
@@ -178,7 +178,7 @@ SCENARIO("when a slot dies, only the run under way is lost") {
   size_t lost = 0, back = 0;
   for (const auto& [write, repeated] : node->settles) {
     lost += write.outcome == run_outcome::lost ? 1u : 0u;
-    back += write.outcome == run_outcome::snoozed ? 1u : 0u;
+    back += write.outcome == run_outcome::interrupted ? 1u : 0u;
   }
   CHECK_EQ(lost, 1u);
   CHECK_EQ(back, 3u);
