@@ -78,9 +78,11 @@ void job_actor_state::interrupt(run_key which) {
   auto current = bundle_->current();
   if (current && key_of(current->what->job) == which)
     stop(which, run_outcome::cancelled);
-  else
-    // Its executor finds out when it comes to it.
-    bundle_->stop(which);
+  else if (bundle_->stop(which))
+    // Its executor finds out when it comes to it, unless it just did.
+    if (current = bundle_->current();
+        current && key_of(current->what->job) == which)
+      stop(which, run_outcome::cancelled);
 }
 
 void job_actor_state::stop(run_key which, run_outcome as) {
@@ -154,7 +156,7 @@ void job_actor_state::look_at_the_clock() {
     return arm(now + options_.bundle_patience);
   if (stopped_ && stopped_->which == key_of(current->what->job)) {
     if (now >= stopped_->give_up_at)
-      return give_up(*current);
+      return give_up();
     return arm(stopped_->give_up_at);
   }
   if (current->what->timeout.count() == 0)
@@ -166,16 +168,23 @@ void job_actor_state::look_at_the_clock() {
     arm(deadline);
 }
 
-void job_actor_state::give_up(const run_bundle::current_run& on) {
-  const auto& job = on.what->job;
+void job_actor_state::give_up() {
+  run_reports news;
+  news.returned = bundle_->take_back();
+  auto on = bundle_->current();
+  if (!on || key_of(on->what->job) != stopped_->which) {
+    // It came back at the last moment, and the next one may have begun.
+    open_ -= news.returned.size();
+    self_->send(owner_, std::move(news));
+    return look_at_the_clock();
+  }
+  const auto& job = on->what->job;
   log::error("job.executor-wedged", {{"job", job.id}, {"run", job.run}});
   run_report end{job.seq, job.run, {}, caf::timespan{0}};
   end.result.kind = stopped_->as;
   end.result.message = "The processor ignored the request to stop for "
     + std::to_string(in_ms(options_.wedged_grace).count())
     + " ms and was abandoned";
-  run_reports news;
-  news.returned = bundle_->take_back();
   news.ended = bundle_->take_reports();
   news.ended.push_back(std::move(end));
   stopped_.reset();

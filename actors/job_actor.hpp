@@ -63,7 +63,7 @@ private:
   void on_end(run_report& x);
   void report();
   void look_at_the_clock();
-  void give_up(const run_bundle::current_run& on);
+  void give_up();
   void arm(time_point when);
   void on_progress(run_progress& x);
   void send_progress();

@@ -22,6 +22,15 @@ constexpr auto claim_retry = 500ms;
 /// run too many does no harm, since a gate lets one call probe at a time.
 constexpr auto probe_patience = 15s;
 
+bool reached_a_limit(const std::vector<claimable_type>& types,
+                     const std::vector<job>& jobs) {
+  std::unordered_map<std::string_view, size_t> counts;
+  for (const auto& x : jobs)
+    ++counts[x.type];
+  return std::ranges::any_of(
+    types, [&](const claimable_type& x) { return counts[x.type] >= x.limit; });
+}
+
 } // namespace
 
 // Something happened that may have made jobs due.
@@ -156,11 +165,16 @@ void supervisor_state::send_claim(bool repeated) {
 }
 
 void supervisor_state::on_claimed(claimed& x) {
+  // Of a type that gave all it was asked for more may be left; a claim that is
+  // full says so itself.
+  auto is_partial = partial_claim_
+    || (x.jobs.size() < claim_->limit
+        && reached_a_limit(claim_->types, x.jobs));
   claim_.reset();
   backlog_ = x.more && !x.jobs.empty();
   // More of what this claim could not take is no reason to ask again.
   auto again = look_again_ || backlog_;
-  nothing_left_ = !again && !x.more && !partial_claim_;
+  nothing_left_ = !again && !x.more && !is_partial;
   metrics_.claimed(x.jobs.size());
   if (x.next_due_in && scheduler_)
     self_->send(scheduler_, due_atom_v, int64_t{x.next_due_in->count()});
@@ -257,7 +271,11 @@ run_bundle_ptr supervisor_state::bundle_of(std::vector<job>& jobs) const {
 
 bool supervisor_state::is_short(const std::string& type) const {
   auto i = paces_.find(type);
-  return i != paces_.end() && i->second.window() > 1;
+  if (i == paces_.end() || i->second.window() == 1)
+    return false;
+  // What calls a provider may take long whenever it comes to that.
+  auto uses = options_.types.find(type);
+  return uses != options_.types.end() && uses->second.empty();
 }
 
 size_t supervisor_state::free_slots() const {

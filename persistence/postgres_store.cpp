@@ -92,8 +92,14 @@ void postgres_store::announce() {
   session_.translated([&] {
     // A transaction of its own: in one with other writes, NOTIFY would keep
     // all other nodes from committing at the same time.
-    pqxx::nontransaction tx{session_.connection()};
-    session_.run(tx, announce_sql);
+    try {
+      pqxx::nontransaction tx{session_.connection()};
+      session_.run(tx, announce_sql);
+    } catch (const std::exception& err) {
+      // A hint that cannot be given now is none to lose the connection for.
+      if (classify(err) == postgres_failure::unavailable)
+        throw;
+    }
   });
 }
 

@@ -12,6 +12,10 @@ DROP TRIGGER job_priority_range;
 DROP TRIGGER queue_priority_range;
 DROP TRIGGER queue_priority_changes;
 
+-- By hand it could be anything.
+UPDATE job SET priority = min(max(priority, -1000), 1000)
+  WHERE priority NOT BETWEEN -1000 AND 1000;
+
 -- What a job's end adds to its row is written over `room`, so that the row
 -- stays on its page. NULL once it has ended.
 ALTER TABLE job ADD COLUMN room BLOB
