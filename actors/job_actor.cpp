@@ -73,16 +73,12 @@ void job_actor_state::start(run_bundle_ptr x) {
 }
 
 void job_actor_state::interrupt(run_key which) {
-  if (!bundle_)
+  if (!bundle_ || !bundle_->stop(which))
     return;
+  // Its executor finds out when it comes to it; if it has come, time counts.
   auto current = bundle_->current();
   if (current && key_of(current->what->job) == which)
     stop(which, run_outcome::cancelled);
-  else if (bundle_->stop(which))
-    // Its executor finds out when it comes to it, unless it just did.
-    if (current = bundle_->current();
-        current && key_of(current->what->job) == which)
-      stop(which, run_outcome::cancelled);
 }
 
 void job_actor_state::stop(run_key which, run_outcome as) {

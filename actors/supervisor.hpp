@@ -196,6 +196,8 @@ private:
   std::optional<active_run> take_run(run_key which);
   std::optional<run_end> end_of(active_run run, outcome result);
   void give_back_unbegun();
+  void give_back(std::vector<run_end>& ends,
+                 const std::vector<run_key>& unbegun, std::string_view why);
   static run_end given_back(active_run run, std::string why);
   void settle(std::vector<run_end> ends);
   settle_write decide_on(run_end& x);

@@ -193,24 +193,22 @@ void supervisor_state::hand_out(std::vector<job>& jobs) {
   for (auto& x : slots_)
     if (x.is_free() && !draining_)
       free.push_back(&x);
-  auto is_long = [this](const job& x) { return !is_short(x.type); };
-  auto longs = std::stable_partition(jobs.begin(), jobs.end(),
-                                     [&](const job& x) { return !is_long(x); });
+  auto comes_first = [this](const job& x) { return is_short(x.type); };
+  auto longs = std::stable_partition(jobs.begin(), jobs.end(), comes_first);
   std::vector<std::vector<job>> shares(free.size());
   // A slot may have died, or the drain begun, since the claim was sent.
   std::vector<job> homeless;
-  auto send_home = [&](job& what) { homeless.push_back(std::move(what)); };
   auto shorts = static_cast<size_t>(longs - jobs.begin());
   auto share = free.empty() ? 0 : (shorts + free.size() - 1) / free.size();
   for (size_t i = 0; i < shorts; ++i)
     if (share == 0)
-      send_home(jobs[i]);
+      homeless.push_back(std::move(jobs[i]));
     else
       shares[free.size() - 1 - i / share].push_back(std::move(jobs[i]));
   size_t next = 0;
   for (auto i = longs; i != jobs.end(); ++i)
     if (next == shares.size())
-      send_home(*i);
+      homeless.push_back(std::move(*i));
     else
       shares[next++].push_back(std::move(*i));
   for (size_t i = 0; i < free.size(); ++i)

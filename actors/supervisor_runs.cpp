@@ -36,10 +36,7 @@ void supervisor_state::on_reports(run_reports& x) {
     if (auto end = end_of(std::move(*run), std::move(report.result)))
       ends.push_back(std::move(*end));
   }
-  for (auto which : x.returned)
-    if (auto run = take_run(which))
-      ends.push_back(given_back(std::move(*run),
-                                "runs before it took longer than expected"));
+  give_back(ends, x.returned, "runs before it took longer than expected");
   settle(std::move(ends));
   count_running();
   look_if_any_is_left();
@@ -79,6 +76,14 @@ supervisor_state::run_end supervisor_state::given_back(active_run run,
   return {std::move(run), std::move(result), std::move(why)};
 }
 
+void supervisor_state::give_back(std::vector<run_end>& ends,
+                                 const std::vector<run_key>& unbegun,
+                                 std::string_view why) {
+  for (auto which : unbegun)
+    if (auto run = take_run(which))
+      ends.push_back(given_back(std::move(*run), std::string{why}));
+}
+
 void supervisor_state::on_slot_lost(slot& where) {
   where.handle = nullptr;
   end_early(where, run_outcome::lost, "The actor that ran the job died");
@@ -105,9 +110,7 @@ size_t supervisor_state::end_early(slot& where, run_outcome as,
   };
   for (auto& x : last.ended)
     add({x.seq, x.run}, std::move(x.result));
-  for (auto which : last.returned)
-    if (auto run = take_run(which))
-      ends.push_back(given_back(std::move(*run), "its slot went away"));
+  give_back(ends, last.returned, "its slot went away");
   while (!where.runs.empty()) {
     outcome how;
     how.kind = as;
@@ -122,14 +125,9 @@ size_t supervisor_state::end_early(slot& where, run_outcome as,
 
 void supervisor_state::give_back_unbegun() {
   std::vector<run_end> ends;
-  for (auto& where : slots_) {
-    if (where.runs.empty())
-      continue;
-    for (auto which : where.bundle->take_back())
-      if (auto run = take_run(which))
-        ends.push_back(
-          given_back(std::move(*run), "the node is shutting down"));
-  }
+  for (auto& where : slots_)
+    if (!where.runs.empty())
+      give_back(ends, where.bundle->take_back(), "the node is shutting down");
   drained_.returned += static_cast<uint32_t>(ends.size());
   settle(std::move(ends));
 }
