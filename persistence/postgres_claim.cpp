@@ -104,10 +104,11 @@ bool is_before(const job& x, const job& y) {
 
 // What to take is settled before anything is locked, so that no row is locked
 // in vain; rows that another node has locked meanwhile (or that have no record)
-// are listed beside the first row, and the caller asks again without them. The
-// locked rows are a materialized set: else the planner may run the LIMIT again
-// and take more than was asked. They carry all that a job has: nobody reads it
-// again.
+// are listed beside the first row, and the caller asks again without them;
+// there, too, stands when the next job is due, unless all that was asked for is
+// taken. The locked rows are a materialized set: else the planner may run the
+// LIMIT again and take more than was asked. They carry all that a job has:
+// nobody reads it again.
 const postgres_statement claim_statement{"claim", R"(
   WITH wanted AS MATERIALIZED (
     SELECT t.job_type, max(t.most) AS most
@@ -155,7 +156,16 @@ const postgres_statement claim_statement{"claim", R"(
     now(), d.finished_at, now(), d.input_tokens, d.output_tokens, d.images,
     CASE WHEN row_number() OVER () = 1 THEN
       (SELECT array_agg(c.seq) FROM candidate c
-       WHERE c.seq NOT IN (SELECT seq FROM due)) END
+       WHERE c.seq NOT IN (SELECT seq FROM due)) END,
+    now(),
+    CASE WHEN row_number() OVER () = 1
+        AND (SELECT count(*) FROM due) < $1 THEN
+      (SELECT min(x.next) FROM wanted CROSS JOIN LATERAL (
+        WITH RECURSIVE)" REEVE_PRIORITIES_OF_WANTED R"(
+        SELECT (SELECT min(q.run_at) FROM reeve.queue q
+          WHERE q.job_type = wanted.job_type AND q.priority = level.priority
+            AND q.run_at > now()) AS next
+        FROM level WHERE level.priority IS NOT NULL) x) END
   FROM (VALUES (1)) AS one LEFT JOIN due d ON true)"};
 
 void postgres_writer::claim(const slot<claim_write>& x) {
@@ -171,19 +181,19 @@ void postgres_writer::claim(const slot<claim_write>& x) {
       seqs.push_back(row[0].as<int64_t>());
     result.jobs = jobs_by_seq(seqs);
   }
-  bool is_busy = false;
+  claim_room room;
+  auto knows_next = false;
   if (result.jobs.empty()) {
-    auto room = room_for(x.what);
-    is_busy = room.is_busy;
-    result.jobs = take(x.what, std::move(room.types));
+    room = room_for(x.what);
+    knows_next = take(x.what, std::move(room.types), result);
   }
   // They come in this order, unless the planner knows better.
   if (!std::ranges::is_sorted(result.jobs, is_before))
     std::ranges::sort(result.jobs, is_before);
   // Who got all it asked for asks again anyway.
   result.more = x.what.limit > 0 && result.jobs.size() >= x.what.limit;
-  if (!result.more)
-    look_ahead(x.what, is_busy, result);
+  if (!result.more && !knows_next)
+    look_ahead(x.what, room.is_busy, result);
   x.answer = std::move(result);
 }
 
@@ -244,9 +254,12 @@ postgres_writer::claim_room postgres_writer::room_for(const claim_write& x) {
   return result;
 }
 
-std::vector<job> postgres_writer::take(const claim_write& x,
-                                       std::map<std::string, int64_t> room) {
-  std::vector<job> result;
+// Tells whether `next_due_in` is answered, too: it is where all wanted types
+// were looked at and had room.
+bool postgres_writer::take(const claim_write& x,
+                           std::map<std::string, int64_t> room,
+                           claimed& result) {
+  auto& jobs = result.jobs;
   std::vector<int64_t> passed_over;
   for (int round = 0; round < max_rounds; ++round) {
     std::vector<std::string> types;
@@ -256,27 +269,32 @@ std::vector<job> postgres_writer::take(const claim_write& x,
         types.push_back(type);
         limits.push_back(limit);
       }
-    const auto left = int64_t{x.limit} - static_cast<int64_t>(result.size());
+    const auto left = int64_t{x.limit} - static_cast<int64_t>(jobs.size());
     if (types.empty() || left <= 0)
       break;
     const auto rows = run(claim_statement,
                           pqxx::params{left, x.owner.str(), bounded(x.lease),
                                        x.token, types, limits, passed_over});
-    const auto before = result.size();
-    result.reserve(before + static_cast<size_t>(rows.size()));
+    const auto before = jobs.size();
+    jobs.reserve(before + static_cast<size_t>(rows.size()));
     for (const auto& row : rows)
       if (!row[0].is_null())
-        result.push_back(read_job(row));
-    const auto missed = rows[0][postgres_job_columns];
-    if (missed.is_null())
-      break;
-    for (auto i = before; i < result.size(); ++i)
-      --room[result[i].type];
+        jobs.push_back(read_job(row));
+    const auto first = rows[0];
+    const auto missed = first[postgres_job_columns];
+    if (missed.is_null()) {
+      if (const auto next = first[postgres_job_columns + 2]; !next.is_null())
+        result.next_due_in =
+          until(read_time(first[postgres_job_columns + 1]), read_time(next));
+      return types.size() == room.size();
+    }
+    for (auto i = before; i < jobs.size(); ++i)
+      --room[jobs[i].type];
     const auto seqs = read_integers(missed);
     run(drop_strays_sql, pqxx::params{seqs});
     passed_over.insert(passed_over.end(), seqs.begin(), seqs.end());
   }
-  return result;
+  return false;
 }
 
 void postgres_writer::heartbeat(const slot<heartbeat_write>& x) {

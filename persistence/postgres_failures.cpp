@@ -101,6 +101,8 @@ void postgres_writer::bulk_retry(const slot<bulk_retry_write>& x) {
   page.add_time(" AND f.failed_at <= ", result.failed_until);
   page.add(" AND f.seq < ", x.what.before_seq);
   const auto limit = page.parameter(int64_t{x.what.limit});
+  // Which index finds them depends on what is asked for.
+  tx_.exec("SET LOCAL plan_cache_mode = auto");
   std::vector<int64_t> seqs;
   for (const auto& row :
        tx_.exec("SELECT f.seq FROM reeve.job f WHERE" + page.where

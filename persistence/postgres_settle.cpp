@@ -84,6 +84,10 @@ const postgres_statement complete_statement{"complete", R"(
   RETURNING j.seq, j.run, j.version, j.attempts, j.started_at, j.finished_at,
     j.input_tokens, j.output_tokens, j.images)"};
 
+bool postgres_writer::is_plain(const settle_write& x) {
+  return x.decision == verdict::complete && x.effects.empty();
+}
+
 void postgres_writer::settle(const std::vector<slot<settle_write>>& slots) {
   if (slots.empty())
     return;
@@ -97,7 +101,7 @@ void postgres_writer::settle(const std::vector<slot<settle_write>>& slots) {
     // A second write for the same run comes too late.
     else if (!seen.insert(key_of(x.what)).second)
       lost.push_back(&x);
-    else if (x.what.decision == verdict::complete && x.what.effects.empty())
+    else if (is_plain(x.what))
       plain.push_back(&x);
     else
       others.push_back(&x);

@@ -25,6 +25,19 @@ constexpr const char* no_wait_sql = "SET LOCAL lock_timeout = '1ms'";
 constexpr postgres_statement announce_sql{
   "announce", "SELECT pg_notify('reeve_queue', '')"};
 
+// Statements that write find their rows by key, whatever the values: to plan
+// them anew each time takes longer than to run them.
+constexpr const char* plan_once_sql =
+  "SET plan_cache_mode = force_generic_plan";
+
+// Ends by success are one statement, which is a transaction by itself.
+bool is_one_statement(const std::vector<write_entry>& batch) {
+  return std::ranges::all_of(batch, [](const write_entry& x) {
+    const auto* end = std::get_if<settle_write>(&x.what);
+    return end != nullptr && postgres_writer::is_plain(*end);
+  });
+}
+
 // What a run or node writes is asked again by itself, a client is told.
 bool is_asked_again(const write& x) {
   return std::holds_alternative<settle_write>(x)
@@ -75,6 +88,7 @@ std::string_view postgres_store::backend() const {
 
 void postgres_store::reconnect() {
   session_.connect();
+  plans_once_ = false;
 }
 
 std::vector<write_answer> postgres_store::apply(
@@ -82,6 +96,10 @@ std::vector<write_answer> postgres_store::apply(
   if (batch.empty())
     return {};
   return session_.translated([&] {
+    if (!plans_once_) {
+      pqxx::nontransaction{session_.connection()}.exec(plan_once_sql);
+      plans_once_ = true;
+    }
     if (auto result = with_retries([&] { return apply_together(batch); }))
       return *std::move(result);
     return with_retries([&] { return apply_each(batch); });
@@ -116,6 +134,11 @@ std::optional<std::vector<write_answer>> postgres_store::apply_together(
   for (size_t i = 0; i < batch.size(); ++i)
     items.push_back({&batch[i], &result[i]});
   try {
+    if (!was_blocked_lately() && is_one_statement(batch)) {
+      pqxx::nontransaction tx{session_.connection()};
+      postgres_writer{session_, tx, false, way}.apply(items);
+      return result;
+    }
     pqxx::work tx{session_.connection()};
     if (was_blocked_lately())
       tx.exec(short_wait_sql);

@@ -85,6 +85,8 @@ private:
   void load_new_cards(pqxx::transaction_base& tx);
 
   postgres_session session_;
+  /// Whether the session writes already: readers plan by the values.
+  bool plans_once_ = false;
   /// When a lock stopped a batch for the last time.
   std::optional<std::chrono::steady_clock::time_point> blocked_at_;
   int64_t max_cards_in_memory_bytes_;

@@ -52,6 +52,10 @@ public:
     // nop
   }
 
+  /// Whether it is a success that brings nothing but its result: many of them
+  /// end by one statement.
+  static bool is_plain(const settle_write& x);
+
   /// Fills in all answers. Throws what libpqxx throws, and needs_savepoints.
   void apply(std::span<const postgres_item> items);
 
@@ -132,8 +136,8 @@ private:
   // postgres_claim.cpp
   void claim(const slot<claim_write>& x);
   claim_room room_for(const claim_write& x);
-  std::vector<job> take(const claim_write& x,
-                        std::map<std::string, int64_t> room);
+  bool take(const claim_write& x, std::map<std::string, int64_t> room,
+            claimed& result);
   void look_ahead(const claim_write& x, bool is_busy, claimed& result);
   void heartbeat(const slot<heartbeat_write>& x);
   void progress(const std::vector<slot<progress_write>>& slots);
