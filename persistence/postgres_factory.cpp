@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
+#include <future>
 #include <map>
 #include <mutex>
 #include <sstream>
@@ -195,9 +196,9 @@ constexpr std::chrono::seconds lock_interval{2};
 // takes it again after a cut, so that no second node of the name slips in.
 class postgres_node_lock final : public node_lock {
 public:
-  postgres_node_lock(const std::string& conninfo, const std::string& node_name)
-    : session_(conninfo), key_("reeve node " + node_name) {
-    session_.connect();
+  postgres_node_lock(postgres_session session, const std::string& node_name)
+    : session_(std::move(session)), key_("reeve node " + node_name) {
+    // nop
   }
 
   /// False when another session has it. A session may take it repeatedly.
@@ -264,25 +265,42 @@ public:
   }
 
   int migrate() override {
-    postgres_session session{conninfo_};
-    session.connect();
+    // To connect takes most of what a start takes: the writer does so beside
+    // this, and who locks the node's name goes on with this session.
+    if (!writer_.valid())
+      writer_ = std::async(std::launch::async, [conninfo = conninfo_] {
+        return std::make_unique<postgres_store>(conninfo);
+      });
+    spare_.emplace(conninfo_);
+    spare_->connect();
     try {
-      auto& db = session.connection();
+      auto& db = spare_->connection();
       // Another node may be migrating a large table.
       pqxx::nontransaction{db}.exec(
         "SET statement_timeout = 0; SET lock_timeout = 0");
       pqxx::nontransaction{db}.exec("SELECT pg_advisory_lock($1)",
                                     pqxx::params{migration_lock});
-      return migrate_locked(db);
+      const auto result = migrate_locked(db);
+      pqxx::nontransaction{db}.exec("SELECT pg_advisory_unlock_all()");
+      return result;
     } catch (const schema_mismatch&) {
+      spare_.reset();
       throw;
     } catch (const std::exception& err) {
+      // It may hold the lock.
+      spare_.reset();
       throw store_unavailable("postgresql: migration failed: "
                               + message_of(err));
     }
   }
 
   std::unique_ptr<job_store> connect() override {
+    if (std::lock_guard guard{mutex_}; writer_.valid())
+      try {
+        return writer_.get();
+      } catch (const store_unavailable&) {
+        // The server may be there by now.
+      }
     return std::make_unique<postgres_store>(conninfo_);
   }
 
@@ -291,7 +309,13 @@ public:
   }
 
   std::unique_ptr<node_lock> lock_node(const std::string& node_name) override {
-    auto result = std::make_unique<postgres_node_lock>(conninfo_, node_name);
+    if (!spare_) {
+      spare_.emplace(conninfo_);
+      spare_->connect();
+    }
+    auto result =
+      std::make_unique<postgres_node_lock>(*std::move(spare_), node_name);
+    spare_.reset();
     if (!result->take())
       return nullptr;
     result->keep();
@@ -301,6 +325,11 @@ public:
 private:
   std::string masked_url_;
   std::string conninfo_;
+  /// The session that migrated, until the name's lock takes it.
+  std::optional<postgres_session> spare_;
+  /// Readers connect in threads of their own.
+  std::mutex mutex_;
+  std::future<std::unique_ptr<postgres_store>> writer_;
 };
 
 } // namespace
