@@ -3,14 +3,16 @@
 #include "cli/accounts.hpp"
 
 #include "actors/gateway/rfc3339.hpp"
-#include "cli/serve.hpp"
+#include "cli/cells.hpp"
 #include "cli/store_command.hpp"
+#include "cli/table.hpp"
 #include "config/options.hpp"
 #include "persistence/text.hpp"
 #include "persistence/uuid.hpp"
 
+#include <unistd.h>
+
 #include <charconv>
-#include <iomanip>
 #include <iostream>
 #include <memory>
 
@@ -62,61 +64,77 @@ int grant(job_store& store, const grant_request& x) {
     std::cerr << "reeve: " << refused->message << '\n';
     return exit_failed;
   }
-  std::cerr << "balance of " << x.user << ":\n";
+  std::cerr << "balance of " << harmless(x.user) << ":\n";
   std::cout << std::get<granted>(answers.at(0)).balance << '\n';
   return exit_ok;
 }
 
-int show(job_store& store, const std::string& user) {
+ordered_json json_of(const account& x) {
+  auto entries = ordered_json::array();
+  for (const auto& entry : x.entries)
+    entries.push_back(
+      {{"created_at", to_rfc3339(entry.created_at)},
+       {"kind", to_string(entry.kind)},
+       {"amount", entry.amount},
+       {"job_id",
+        entry.job_id ? ordered_json(*entry.job_id) : ordered_json(nullptr)},
+       {"note", entry.note}});
+  return {{"balance", x.balance}, {"entries", std::move(entries)}};
+}
+
+int show(job_store& store, const std::string& user, bool json,
+         const std::vector<std::string>& environment) {
   check_user(user);
   auto found = store.find_account(user, shown_entries);
+  if (json) {
+    std::cout << harmless_json(json_of(found).dump()) << '\n';
+    return exit_ok;
+  }
   std::cout << "balance " << found.balance << '\n';
+  if (found.entries.empty())
+    return exit_ok;
+  table out{{{"WHEN (UTC)"},
+             {"KIND"},
+             {"AMOUNT", true},
+             {"JOB"},
+             {"NOTE", false, true}}};
   for (const auto& entry : found.entries)
-    std::cout << std::left << std::setw(26) << to_rfc3339(entry.created_at)
-              << std::setw(8) << to_string(entry.kind) << std::right
-              << std::setw(12) << entry.amount << "  " << std::left
-              << std::setw(38) << entry.job_id.value_or("-") << entry.note
-              << '\n';
+    out.add({{shown_time(to_rfc3339(entry.created_at)), tint::faint},
+             {std::string{to_string(entry.kind)}},
+             {std::to_string(entry.amount)},
+             {entry.job_id.value_or("-")},
+             {entry.note}});
+  auto where = terminal_of(STDOUT_FILENO, environment);
+  std::cout << out.rendered(where.width, where.colours);
   return exit_ok;
 }
 
 } // namespace
 
-void add_accounts_command(CLI::App& app,
-                          const std::vector<std::string>& environment,
-                          std::function<int()>& chosen) {
-  auto* accounts =
-    app.add_subcommand("accounts", "Grant tokens and show balances");
+void add_accounts_command(const command_line& to) {
+  auto* accounts = to.app.add_subcommand(
+    "accounts", "Grant tokens and show balances, in the database itself");
   accounts->require_subcommand(1);
-  accounts->footer("Further options are those of a node, above all "
-                   "--database.url=…");
   auto asked = std::make_shared<grant_request>();
   auto* give = accounts->add_subcommand("grant", "Print the new balance");
-  give->allow_extras();
   give->add_option("USER", asked->user, "whose account")->required();
   give
     ->add_option("TOKENS", asked->tokens,
                  "how many to add; negative: to take off, never below 0")
     ->required();
   give->add_option("--note", asked->note, "kept in the ledger");
-  give->callback([&chosen, &environment, give, asked] {
-    chosen = [&environment, give, asked] {
-      return with_store(give->remaining(), environment,
-                        [&](job_store& store) { return grant(store, *asked); });
-    };
-  });
+  run_on_store(to, give,
+               [asked](job_store& store) { return grant(store, *asked); });
   auto user = std::make_shared<std::string>();
-  auto* look = accounts->add_subcommand("show",
-                                        "The balance and its newest "
-                                        "changes");
-  look->allow_extras();
+  auto json = std::make_shared<bool>(false);
+  auto* look =
+    accounts->add_subcommand("show", "The balance and its newest changes");
   look->add_option("USER", *user, "whose account")->required();
-  look->callback([&chosen, &environment, look, user] {
-    chosen = [&environment, look, user] {
-      return with_store(look->remaining(), environment,
-                        [&](job_store& store) { return show(store, *user); });
-    };
-  });
+  look->add_flag("--json", *json, "print JSON, for programs");
+  run_on_store(to, look,
+               [user, json, &environment = to.environment](job_store& store) {
+                 return show(store, *user, *json, environment);
+               });
 }
 
 } // namespace reeve

@@ -3,16 +3,17 @@
 #include "cli/keys.hpp"
 
 #include "actors/gateway/rfc3339.hpp"
-#include "cli/serve.hpp"
+#include "cli/cells.hpp"
 #include "cli/store_command.hpp"
+#include "cli/table.hpp"
 #include "config/options.hpp"
 #include "persistence/digest.hpp"
 #include "persistence/text.hpp"
 #include "persistence/uuid.hpp"
 
 #include <openssl/rand.h>
+#include <unistd.h>
 
-#include <iomanip>
 #include <iostream>
 #include <memory>
 
@@ -62,17 +63,45 @@ int create(job_store& store, const new_key& x) {
   return exit_ok;
 }
 
-int list(job_store& store) {
-  std::cout << std::left << std::setw(38) << "ID" << std::setw(10) << "ROLE"
-            << std::setw(20) << "USER" << std::setw(26) << "CREATED"
-            << std::setw(26) << "REVOKED"
-            << "NAME\n";
+ordered_json json_of(const api_key& x) {
+  auto or_null = [](const auto& text) {
+    return text ? ordered_json(*text) : ordered_json(nullptr);
+  };
+  return {{"id", x.id},
+          {"role", x.role},
+          {"user_id", or_null(x.user_id)},
+          {"name", x.name},
+          {"created_at", to_rfc3339(x.created_at)},
+          {"revoked_at",
+           x.revoked_at ? ordered_json(to_rfc3339(*x.revoked_at))
+                        : ordered_json(nullptr)}};
+}
+
+int list(job_store& store, bool json,
+         const std::vector<std::string>& environment) {
+  if (json) {
+    auto keys = ordered_json::array();
+    for (const auto& key : store.list_api_keys())
+      keys.push_back(json_of(key));
+    std::cout << harmless_json(ordered_json{{"keys", keys}}.dump()) << '\n';
+    return exit_ok;
+  }
+  table out{{{"ID"},
+             {"ROLE"},
+             {"USER", false, true},
+             {"CREATED (UTC)"},
+             {"REVOKED (UTC)"},
+             {"NAME", false, true}}};
   for (const auto& key : store.list_api_keys())
-    std::cout << std::left << std::setw(38) << key.id << std::setw(10)
-              << key.role << std::setw(20) << key.user_id.value_or("-")
-              << std::setw(26) << to_rfc3339(key.created_at) << std::setw(26)
-              << (key.revoked_at ? to_rfc3339(*key.revoked_at) : "-")
-              << key.name << '\n';
+    out.add({{key.id},
+             {key.role},
+             {key.user_id.value_or("")},
+             {shown_time(to_rfc3339(key.created_at)), tint::faint},
+             {key.revoked_at ? shown_time(to_rfc3339(*key.revoked_at)) : "",
+              tint::bad},
+             {key.name}});
+  auto where = terminal_of(STDOUT_FILENO, environment);
+  std::cout << out.rendered(where.width, where.colours);
   return exit_ok;
 }
 
@@ -81,50 +110,37 @@ int revoke(job_store& store, const std::string& id) {
     std::cerr << "revoked\n";
     return exit_ok;
   }
-  std::cerr << "reeve: no key in force has the id '" << id << "'\n";
-  return exit_failed;
+  std::cerr << "reeve: no key in force has the id '" << harmless(id) << "'\n";
+  return exit_not_found;
 }
 
 } // namespace
 
-void add_keys_command(CLI::App& app,
-                      const std::vector<std::string>& environment,
-                      std::function<int()>& chosen) {
-  auto* keys = app.add_subcommand("keys", "Create, list and revoke API keys");
+void add_keys_command(const command_line& to) {
+  auto* keys = to.app.add_subcommand("keys",
+                                     "Create, list and revoke API keys, in the "
+                                     "database itself");
   keys->require_subcommand(1);
-  keys->footer("Further options are those of a node, above all "
-               "--database.url=…");
   auto made = std::make_shared<new_key>();
   auto* make = keys->add_subcommand("create", "Print a new key, once");
-  make->allow_extras();
   make->add_option("--name", made->name, "for people")->required();
   make->add_option("--role", made->role, "operator or client")
     ->required()
     ->check(CLI::IsMember({"operator", "client"}));
   make->add_option("--user", made->user, "whose jobs a client sees and makes");
-  make->callback([&chosen, &environment, make, made] {
-    chosen = [&environment, make, made] {
-      return with_store(make->remaining(), environment,
-                        [&](job_store& store) { return create(store, *made); });
-    };
-  });
+  run_on_store(to, make,
+               [made](job_store& store) { return create(store, *made); });
+  auto json = std::make_shared<bool>(false);
   auto* show = keys->add_subcommand("list", "All keys, without their secrets");
-  show->allow_extras();
-  show->callback([&chosen, &environment, show] {
-    chosen = [&environment, show] {
-      return with_store(show->remaining(), environment, list);
-    };
-  });
+  show->add_flag("--json", *json, "print JSON, for programs");
+  run_on_store(to, show,
+               [json, &environment = to.environment](job_store& store) {
+                 return list(store, *json, environment);
+               });
   auto id = std::make_shared<std::string>();
   auto* drop = keys->add_subcommand("revoke", "End a key's validity");
-  drop->allow_extras();
-  drop->add_option("id", *id, "as `keys list` shows it")->required();
-  drop->callback([&chosen, &environment, drop, id] {
-    chosen = [&environment, drop, id] {
-      return with_store(drop->remaining(), environment,
-                        [&](job_store& store) { return revoke(store, *id); });
-    };
-  });
+  drop->add_option("ID", *id, "as `keys list` shows it")->required();
+  run_on_store(to, drop, [id](job_store& store) { return revoke(store, *id); });
 }
 
 } // namespace reeve

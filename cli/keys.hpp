@@ -1,19 +1,12 @@
 // cli/keys.hpp -- `reeve keys`: who may call the API.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
-#include <functional>
-#include <string>
-#include <vector>
+#include "cli/client_command.hpp"
 
 namespace reeve {
 
-/// Adds `keys create|list|revoke` to the program. `chosen` is set to what to
-/// run when one of them was named; it returns the exit code. The commands take
-/// the options of a node, above all `--database.url`.
-void add_keys_command(CLI::App& app,
-                      const std::vector<std::string>& environment,
-                      std::function<int()>& chosen);
+/// Adds `keys create|list|revoke`. They take the options of a node, above all
+/// `--database.url`.
+void add_keys_command(const command_line& to);
 
 } // namespace reeve

@@ -3,8 +3,15 @@
 
 #include "actors/interfaces.hpp"
 #include "cli/accounts.hpp"
+#include "cli/completion.hpp"
+#include "cli/database_commands.hpp"
+#include "cli/enqueue.hpp"
+#include "cli/jobs.hpp"
 #include "cli/keys.hpp"
+#include "cli/manual.hpp"
+#include "cli/reports.hpp"
 #include "cli/serve.hpp"
+#include "cli/top.hpp"
 
 #include <CLI/CLI.hpp>
 #include <caf/init_global_meta_objects.hpp>
@@ -35,7 +42,11 @@ int run_program(int argc, char** argv, char** envp,
   app.set_version_flag("--version", "reeve " REEVE_VERSION);
   app.require_subcommand(1);
   app.footer("Exit codes: 0 done, 1 failed at run time, 2 bad usage or "
-             "configuration.");
+             "configuration,\n3 no such thing, 4 node or database cannot be "
+             "reached, 5 the job that was\nwaited for did not complete, 6 not "
+             "allowed, 7 migrations are outstanding.\n"
+             "Environment: REEVE_URL, REEVE_API_KEY, NO_COLOR, and the "
+             "options of a node.");
 
   auto* serve = app.add_subcommand("serve",
                                    "Run a node until it is told to "
@@ -49,8 +60,20 @@ int run_program(int argc, char** argv, char** envp,
   serve->callback([&] {
     chosen = [&] { return reeve::serve(serve->remaining(), environment, add); };
   });
-  add_keys_command(app, environment, chosen);
-  add_accounts_command(app, environment, chosen);
+  command_line to{app, environment, chosen};
+  add_migrate_command(to);
+  add_check_command(to);
+  add_enqueue_command(to);
+  add_jobs_commands(to);
+  add_errors_command(to);
+  add_stats_command(to);
+  add_actors_command(to);
+  add_top_command(to);
+  add_types_commands(to);
+  add_keys_command(to);
+  add_accounts_command(to);
+  add_completion_commands(to, app);
+  add_manual_command(to, app, REEVE_VERSION);
 
   try {
     app.parse(argc, argv);

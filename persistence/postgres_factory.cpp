@@ -1,6 +1,7 @@
 // persistence/postgres_factory.cpp -- URLs, migrations and node locks.
 #include "persistence/fingerprint.hpp"
 #include "persistence/migration.hpp"
+#include "persistence/postgres_inspect.hpp"
 #include "persistence/postgres_listen.hpp"
 #include "persistence/postgres_store.hpp"
 
@@ -166,15 +167,8 @@ void add_fingerprints(pqxx::connection& db) {
 
 int migrate_locked(pqxx::connection& db) {
   ensure_table(db);
-  std::vector<applied_migration> applied;
-  {
-    pqxx::work tx{db};
-    for (const auto& row : tx.exec("SELECT version, name, checksum"
-                                   " FROM reeve.migrations ORDER BY version"))
-      applied.push_back(
-        {row[0].as<int>(), row[1].as<std::string>(), row[2].as<std::string>()});
-  }
-  const auto todo = outstanding(postgres_migrations(), applied);
+  const auto todo =
+    outstanding(postgres_migrations(), applied_postgres_migrations(db));
   for (const auto& file : todo) {
     pqxx::work tx{db};
     tx.exec(std::string{file.sql});
@@ -252,7 +246,7 @@ private:
 class postgres_factory final : public store_factory {
 public:
   explicit postgres_factory(const std::string& url)
-    : masked_url_(masked(url)), conninfo_(conninfo_of(parsed(url))) {
+    : masked_url_(masked(url)), conninfo_(postgres_conninfo(url)) {
     // nop
   }
 
@@ -333,6 +327,10 @@ private:
 };
 
 } // namespace
+
+std::string postgres_conninfo(const std::string& url) {
+  return conninfo_of(parsed(url));
+}
 
 std::unique_ptr<store_factory> make_postgres_factory(const std::string& url) {
   return std::make_unique<postgres_factory>(url);

@@ -1,6 +1,7 @@
 // persistence/sqlite_factory.cpp -- opening, migrating and guarding the file.
 #include "persistence/fingerprint.hpp"
 #include "persistence/migration.hpp"
+#include "persistence/schema.hpp"
 #include "persistence/sqlite_store.hpp"
 
 #include <sqlite3.h>
@@ -8,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <thread>
 
 #include <fcntl.h>
@@ -136,6 +138,32 @@ int migrate_file(const std::string& path) {
   return static_cast<int>(todo.size());
 }
 
+schema_report inspect_file(const std::string& path) {
+  schema_report result;
+  auto folder = std::filesystem::path{path}.parent_path();
+  if (folder.empty())
+    folder = ".";
+  // The log and the lock stand beside the file.
+  if (access(folder.c_str(), W_OK | X_OK) != 0)
+    result.problems.push_back("this user cannot write to the folder "
+                              + folder.string() + ": " + std::strerror(errno));
+  std::vector<applied_migration> applied;
+  if (access(path.c_str(), F_OK) == 0) {
+    if (access(path.c_str(), R_OK | W_OK) != 0)
+      result.problems.push_back("this user cannot write to " + path + ": "
+                                + std::strerror(errno));
+    if (!result.problems.empty())
+      return result;
+    sqlite_connection db{path};
+    if (db.database().tableExists("migrations"))
+      applied = applied_migrations(db);
+  }
+  result.applied = applied.size();
+  for (const auto& file : outstanding(sqlite_migrations(), applied))
+    result.outstanding.emplace_back(file.name);
+  return result;
+}
+
 class sqlite_factory final : public store_factory {
 public:
   explicit sqlite_factory(std::string path) : path_(std::move(path)) {
@@ -178,6 +206,10 @@ private:
 };
 
 } // namespace
+
+schema_report inspect_sqlite(const std::string& path) {
+  return translated([&] { return inspect_file(path); });
+}
 
 std::unique_ptr<store_factory> make_sqlite_factory(const std::string& path) {
   if (path.empty() || path.find('\0') != std::string::npos)

@@ -1,0 +1,102 @@
+// persistence/postgres_inspect.cpp -- what a database has, and lacks, for a
+// node.
+#include "persistence/postgres_inspect.hpp"
+
+#include "persistence/job_store.hpp"
+#include "persistence/postgres_session.hpp"
+
+namespace reeve {
+
+namespace {
+
+constexpr const char* facts_sql = R"(
+  SELECT to_regnamespace('reeve') IS NOT NULL,
+         current_setting('transaction_read_only') = 'on',
+         has_database_privilege(current_database(), 'CREATE'),
+         CASE WHEN to_regnamespace('reeve') IS NOT NULL
+              THEN has_schema_privilege('reeve', 'USAGE') END,
+         CASE WHEN to_regnamespace('reeve') IS NOT NULL
+              THEN has_schema_privilege('reeve', 'CREATE') END)";
+
+// Every table is read and added to; the hot ones live by changes.
+constexpr const char* missing_privileges_sql = R"(
+  SELECT c.relname || ' (' || string_agg(w.privilege, ', ') || ')'
+  FROM pg_class c CROSS JOIN LATERAL unnest(
+    CASE WHEN c.relkind = 'S' THEN ARRAY['USAGE']
+         WHEN c.relname IN ('queue', 'running', 'job')
+         THEN ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']
+         WHEN c.relname = 'migrations' THEN ARRAY['SELECT']
+         ELSE ARRAY['SELECT', 'INSERT'] END) AS w(privilege)
+  WHERE c.relnamespace = 'reeve'::regnamespace AND c.relkind IN ('r', 'p', 'S')
+    AND NOT CASE WHEN c.relkind = 'S'
+                 THEN has_sequence_privilege(c.oid, w.privilege)
+                 ELSE has_table_privilege(c.oid, w.privilege) END
+  GROUP BY c.relname ORDER BY c.relname)";
+
+schema_report inspect(pqxx::connection& db) {
+  schema_report result;
+  auto find_outstanding = [&](const std::vector<applied_migration>& applied) {
+    result.applied = applied.size();
+    for (const auto& file : outstanding(postgres_migrations(), applied))
+      result.outstanding.emplace_back(file.name);
+  };
+  const auto facts = pqxx::nontransaction{db}.exec(facts_sql).one_row();
+  const auto has_schema = facts[0].as<bool>();
+  if (facts[1].as<bool>())
+    result.problems.emplace_back("the database takes no writes: it is a "
+                                 "standby or read-only");
+  if (!has_schema) {
+    find_outstanding({});
+    if (!facts[2].as<bool>())
+      result.problems.emplace_back("this user may not create the schema reeve");
+    return result;
+  }
+  if (!facts[3].as<bool>()) {
+    result.problems.emplace_back("this user may not use the schema reeve");
+    return result;
+  }
+  const auto may_read =
+    pqxx::nontransaction{db}
+      .exec("SELECT to_regclass('reeve.migrations') IS NOT NULL,"
+            " coalesce(has_table_privilege("
+            "to_regclass('reeve.migrations'), 'SELECT'), false)")
+      .one_row();
+  if (!may_read[0].as<bool>())
+    find_outstanding({});
+  else if (may_read[1].as<bool>())
+    find_outstanding(applied_postgres_migrations(db));
+  if (!result.outstanding.empty() && !facts[4].as<bool>())
+    result.problems.emplace_back("this user may not create tables in the "
+                                 "schema reeve");
+  for (const auto& row : pqxx::nontransaction{db}.exec(missing_privileges_sql))
+    result.problems.push_back("this user lacks privileges on reeve."
+                              + row[0].as<std::string>());
+  return result;
+}
+
+} // namespace
+
+std::vector<applied_migration> applied_postgres_migrations(
+  pqxx::connection& db) {
+  std::vector<applied_migration> result;
+  pqxx::work tx{db};
+  for (const auto& row : tx.exec("SELECT version, name, checksum"
+                                 " FROM reeve.migrations ORDER BY version"))
+    result.push_back(
+      {row[0].as<int>(), row[1].as<std::string>(), row[2].as<std::string>()});
+  return result;
+}
+
+schema_report inspect_postgres(const std::string& url) {
+  postgres_session session{postgres_conninfo(url)};
+  session.connect();
+  try {
+    return inspect(session.connection());
+  } catch (const schema_mismatch&) {
+    throw;
+  } catch (const std::exception& err) {
+    throw store_unavailable("postgresql: " + message_of(err));
+  }
+}
+
+} // namespace reeve
