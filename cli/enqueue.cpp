@@ -5,6 +5,7 @@
 #include "cli/watch.hpp"
 #include "net/json.hpp"
 
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -34,15 +35,12 @@ std::string text_named(const std::string& argument) {
     return read_all(std::cin);
   if (!argument.starts_with('@'))
     return argument;
-  std::ifstream in{argument.substr(1), std::ios::binary};
-  std::string result;
-  if (in)
-    result = read_all(in);
+  auto path = argument.substr(1);
+  std::ifstream in{path, std::ios::binary};
   // A folder opens, and fails when it is read.
-  if (!in.good() && !in.eof())
-    throw api_error(0, exit_bad_usage,
-                    "--payload: cannot read '" + argument.substr(1) + "'");
-  return result;
+  if (!in || std::filesystem::is_directory(path))
+    throw api_error(0, exit_bad_usage, "--payload: cannot read '" + path + "'");
+  return read_all(in);
 }
 
 std::string request_of(const new_job& x) {

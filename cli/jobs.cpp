@@ -74,12 +74,12 @@ std::string message_of(const ordered_json& job) {
 void add_row(table& out, const ordered_json& job) {
   auto status = text_of(job, "status");
   out.add({{text_of(job, "id")},
-           {text_of(job, "type")},
            {status, tint_of_status(status)},
+           {text_of(job, "type")},
            {text_of(job, "attempts") + '/' + text_of(job, "max_attempts")},
-           {shown_time(text_of(job, "created_at")), tint::faint},
+           {message_of(job)},
            {text_of(job, "target_id")},
-           {message_of(job)}});
+           {shown_time(text_of(job, "created_at")), tint::faint}});
 }
 
 int list(const client_session& session, const list_options& x) {
@@ -102,12 +102,12 @@ int list(const client_session& session, const list_options& x) {
     return exit_ok;
   }
   table out{{{"ID"},
-             {"TYPE", false, true},
              {"STATUS"},
+             {"TYPE", false, true},
              {"TRIES"},
-             {"CREATED (UTC)"},
+             {"MESSAGE", false, true},
              {"TARGET", false, true},
-             {"MESSAGE", false, true}}};
+             {"CREATED (UTC)"}}};
   for (const auto& job : jobs)
     add_row(out, job);
   std::cout << out.rendered(session.out.width, session.out.colours);
@@ -120,20 +120,20 @@ void print_attempts(const client_session& session, const ordered_json& all) {
   if (all.empty())
     return;
   table out{{{"RUN", true},
-             {"ENDED (UTC)"},
              {"OUTCOME"},
-             {"NODE", false, true},
+             {"ERROR", false, true},
              {"DECISION"},
              {"WHY", false, true},
-             {"ERROR", false, true}}};
+             {"ENDED (UTC)"},
+             {"NODE", false, true}}};
   for (const auto& x : all)
     out.add({{text_of(x, "run")},
-             {shown_time(text_of(x, "finished_at")), tint::faint},
              {text_of(x, "outcome")},
-             {text_of(x, "node")},
+             {text_of(x, "error")},
              {text_of(x, "decision")},
              {text_of(x, "why")},
-             {text_of(x, "error")}});
+             {shown_time(text_of(x, "finished_at")), tint::faint},
+             {text_of(x, "node")}});
   std::cout << '\n' << out.rendered(session.out.width, session.out.colours);
 }
 

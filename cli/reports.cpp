@@ -41,16 +41,16 @@ int errors(const client_session& session, const errors_options& x) {
   }
   auto found = parsed(body);
   table out{{{"COUNT", true},
-             {"LAST SEEN (UTC)"},
-             {"TYPES", false, true},
              {"FINGERPRINT"},
-             {"ERROR", false, true}}};
+             {"ERROR", false, true},
+             {"LAST SEEN (UTC)"},
+             {"TYPES", false, true}}};
   for (const auto& group : list_of(found, "errors"))
     out.add({{text_of(group, "count"), tint::bad},
-             {shown_time(text_of(group, "last_seen")), tint::faint},
-             {joined(list_of(group, "types"))},
              {text_of(group, "fingerprint")},
-             {text_of(group, "pattern")}});
+             {text_of(group, "pattern")},
+             {shown_time(text_of(group, "last_seen")), tint::faint},
+             {joined(list_of(group, "types"))}});
   print(session, out);
   return exit_ok;
 }
@@ -118,13 +118,13 @@ void add_tree(table& out, const children_by_parent& children,
     out.add({{std::string(2 * std::min<size_t>(depth, 20), ' ') + name},
              {state, tint_of_state(state)},
              {text_of(actor, "mailbox")},
+             {restarts_of(actor)},
+             {shown_duration(number_of(actor, "uptime_seconds"))},
              {text_of(actor, "messages")},
              {p95_of(actor, "wait")},
              {p95_of(actor, "handling")},
-             {restarts_of(actor)},
-             {shown_duration(number_of(actor, "uptime_seconds"))},
-             {text_of(actor, "job_id")},
-             {text_of(actor, "last_error"), tint::bad}});
+             {text_of(actor, "last_error"), tint::bad},
+             {text_of(actor, "job_id")}});
     if (!name.empty() && name != parent)
       add_tree(out, children, name, depth + 1, shown);
   }
@@ -227,13 +227,13 @@ table actors_table(const ordered_json& actors) {
   table result{{{"ACTOR"},
                 {"STATE"},
                 {"MAILBOX", true},
+                {"RESTARTS", true},
+                {"UP", true},
                 {"MESSAGES", true},
                 {"WAIT P95", true},
                 {"WORK P95", true},
-                {"RESTARTS", true},
-                {"UP", true},
-                {"JOB"},
-                {"LAST ERROR", false, true}}};
+                {"LAST ERROR", false, true},
+                {"JOB"}}};
   std::set<std::string> names;
   for (const auto& actor : actors)
     names.insert(text_of(actor, "name"));

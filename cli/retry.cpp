@@ -72,14 +72,14 @@ int retry_alike(const client_session& session, const retry_options& x) {
     print_field(session, "passed over", text_of(done, "passed_over"));
   }
   table out{{{"SAMPLE"},
+             {"ERROR", false, true},
              {"TYPE", false, true},
-             {"FAILED (UTC)"},
-             {"ERROR", false, true}}};
+             {"FAILED (UTC)"}}};
   for (const auto& job : list_of(done, "sample"))
     out.add({{text_of(job, "id")},
+             {text_of(job, "error_message")},
              {text_of(job, "type")},
-             {shown_time(text_of(job, "finished_at")), tint::faint},
-             {text_of(job, "error_message")}});
+             {shown_time(text_of(job, "finished_at")), tint::faint}});
   if (!out.empty())
     std::cout << '\n' << out.rendered(session.out.width, session.out.colours);
   return exit_ok;

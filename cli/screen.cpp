@@ -95,7 +95,7 @@ void screen::draw(const std::string& text) {
     out += "\x1b[K";
     i = end + 1;
     if (i < text.size())
-      out += "\r\n";
+      out += '\n';
   }
   write_all(output_, out + "\x1b[J");
 }

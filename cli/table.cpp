@@ -4,7 +4,6 @@
 #include "cli/cells.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace reeve {
 
@@ -13,7 +12,7 @@ namespace {
 constexpr size_t gap = 2;
 
 /// A column that gives way keeps this much.
-constexpr size_t least_width = 8;
+constexpr size_t least_width = 10;
 
 } // namespace
 
@@ -38,19 +37,32 @@ std::vector<size_t> table::widths(size_t width) const {
   }
   if (width == 0)
     return result;
-  auto total = std::accumulate(result.begin(), result.end(), size_t{0})
-    + gap * (columns_.size() - 1);
-  while (total > width) {
-    size_t widest = columns_.size();
-    for (size_t i = 0; i < columns_.size(); ++i)
-      if (columns_[i].elastic && result[i] > least_width
-          && (widest == columns_.size() || result[i] > result[widest]))
+  auto least = [&](size_t i) {
+    return columns_[i].elastic ? std::min(result[i], least_width) : result[i];
+  };
+  auto total = [&](auto width_of) {
+    size_t sum = gap * (result.size() - 1);
+    for (size_t i = 0; i < result.size(); ++i)
+      sum += width_of(i);
+    return sum;
+  };
+  // Better fewer columns that can be read than all and none of them.
+  while (result.size() > 1 && total(least) > width)
+    result.pop_back();
+  auto used = total([&](size_t i) { return result[i]; });
+  while (used > width) {
+    auto widest = result.size();
+    for (size_t i = 0; i < result.size(); ++i)
+      if (result[i] > least(i)
+          && (widest == result.size() || result[i] > result[widest]))
         widest = i;
-    if (widest == columns_.size())
+    if (widest == result.size())
       break;
     --result[widest];
-    --total;
+    --used;
   }
+  // The only one that is left may be too long.
+  result.front() = std::min(result.front(), width);
   return result;
 }
 
@@ -59,20 +71,13 @@ std::string table::rendered(size_t width, bool colours) const {
   std::string result;
   auto line = [&](auto text_of, auto tint_of) {
     std::string out;
-    size_t used = 0;
-    for (size_t i = 0; i < columns_.size(); ++i) {
-      auto room = each[i];
-      auto space = i == 0 ? 0 : gap;
-      if (width > 0 && used + space >= width)
-        break;
-      if (width > 0)
-        room = std::min(room, width - used - space);
-      auto text = fitted(text_of(i), room, columns_[i].right);
+    for (size_t i = 0; i < each.size(); ++i) {
+      auto text = fitted(text_of(i), each[i], columns_[i].right);
       // Nothing stands behind the last one.
-      if (i + 1 == columns_.size() && !columns_[i].right)
+      if (i + 1 == each.size())
         text.erase(text.find_last_not_of(' ') + 1);
-      out += std::string(space, ' ') + painted(text, tint_of(i), colours);
-      used += space + room;
+      out +=
+        std::string(i == 0 ? 0 : gap, ' ') + painted(text, tint_of(i), colours);
     }
     if (!colours)
       out.erase(out.find_last_not_of(' ') + 1);

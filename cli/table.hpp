@@ -37,10 +37,11 @@ public:
 
   /// One line for the titles and one for each row, each ending in LF. Lines are
   /// no longer than `width` cells (0: no limit): elastic columns give way, the
-  /// widest first, and what is still too long is cut.
+  /// widest first, down to some cells; then the last columns are left out.
   std::string rendered(size_t width, bool colours) const;
 
 private:
+  /// Of the columns that are shown.
   std::vector<size_t> widths(size_t width) const;
 
   std::vector<column> columns_;

@@ -23,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 using clock_type = std::chrono::steady_clock;
 
-constexpr const char* running_jobs = "/api/jobs?status=PROCESSING&limit=50";
+constexpr const char* running_jobs = "/api/jobs?status=PROCESSING";
 constexpr size_t bar_width = 10;
 
 /// What one look at the node found; `problem` is set when it failed.
@@ -69,20 +69,20 @@ std::string rate(const snapshot& before, const snapshot& now,
 
 table running_table(const snapshot& now, bool utf8) {
   table result{{{"RUNNING JOB"},
-                {"TYPE", false, true},
-                {"SINCE (UTC)"},
                 {"PROGRESS"},
-                {"MESSAGE", false, true}}};
+                {"TYPE", false, true},
+                {"MESSAGE", false, true},
+                {"SINCE (UTC)"}}};
   for (const auto& job : now.running) {
     const auto progress = job.value("progress", ordered_json::object());
     auto percent = static_cast<int>(number_of(progress, "percent"));
     result.add({{text_of(job, "id")},
-                {text_of(job, "type")},
-                {shown_time(text_of(job, "started_at")), tint::faint},
                 {bar(percent, bar_width, utf8) + ' '
                    + fitted(std::to_string(percent), 3, true) + " %",
                  tint::busy},
-                {text_of(progress, "message")}});
+                {text_of(job, "type")},
+                {text_of(progress, "message")},
+                {shown_time(text_of(job, "started_at")), tint::faint}});
   }
   return result;
 }

@@ -99,7 +99,7 @@ class Enqueue(CommandTest):
             ["WORK", "t", {"a": [1.5, "ä"]}, -3, 2, "kim", "PENDING"])
         made = self.json("enqueue", "WORK", "--target=t")
         self.assertEqual(made["deduplicated"], False)
-        self.assertEqual(self.node.job(made["id"])["payload"], None)
+        self.assertEqual(self.node.job(made["id"])["payload"], {})
 
     def test_payloads_of_files_and_pipes(self):
         path = os.path.join(self.node.folder, "payload.json")

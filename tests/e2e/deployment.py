@@ -204,7 +204,7 @@ class Words(unittest.TestCase):
         line = " ".join(f"'{x}'" for x in words)
         if shell == "bash":
             text = self.run_shell("bash", "--norc", "-c", f"""
-              source bash
+              source ./bash
               COMP_WORDS=(reeve {line}) COMP_CWORD={len(words)}
               _reeve
               printf '%s\\n' "${{COMPREPLY[@]}}" """)
@@ -221,7 +221,7 @@ class Words(unittest.TestCase):
         else:
             text = self.run_shell(
                 "fish", "--no-config", "-c",
-                f"source fish; complete -C 'reeve {' '.join(words)}'")
+                f"source ./fish; complete -C 'reeve {' '.join(words)}'")
         return {x.split("\t")[0] for x in text.splitlines()}
 
     def test_there_are_commands(self):

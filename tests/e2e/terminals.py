@@ -64,10 +64,10 @@ class Terminal:
     def wait_for(self, text: str, timeout: float = 30):
         deadline = time.monotonic() + timeout
         while text not in self.text:
-            try:
-                self._read(deadline)
-            except Timeout as err:
-                raise Timeout(f"no {text!r} in {self.text!r}") from err
+            ended = self._process.poll() is not None
+            if not self._read(deadline) and (
+                    ended or time.monotonic() > deadline - 0.2):
+                raise Timeout(f"no {text!r} in {self.text[-2000:]!r}")
 
     def wait(self, timeout: float = 30) -> int:
         deadline = time.monotonic() + timeout

@@ -50,6 +50,14 @@ CAF_TEST(elastic columns give way first) {
                   "b   1234  a longer …\n");
 }
 
+CAF_TEST(then the last columns are left out) {
+  CAF_CHECK_EQUAL(sample().rendered(19, false),
+                  "ID     N\n"
+                  "a1     7\n"
+                  "b   1234\n");
+  CAF_CHECK_EQUAL(sample().rendered(1, false), "…\n…\nb\n");
+}
+
 CAF_TEST(no line is longer than the terminal) {
   auto uut = sample();
   uut.add({{"한국어"}, {"한"}, {"한국어 메시지 한국어 메시지"}});
@@ -72,7 +80,7 @@ CAF_TEST(texts are made harmless) {
   table uut{{{"A"}, {"B"}}};
   uut.add({{"x\ny\x1b[31m"}, {"z"}});
   CAF_CHECK_EQUAL(uut.rendered(0, false),
-                  "A           B\n"
+                  "A         B\n"
                   "x y\uFFFD[31m  z\n");
 }
 
