@@ -41,8 +41,8 @@ class Accounts(NodeTest):
         self.assertEqual(times, sorted(times, reverse=True))
         shown = self.accounts("show", "kim").stdout.splitlines()
         self.assertEqual(shown[0], "balance 120")
-        self.assertEqual(len(shown), 4)
-        self.assertIn("welcome 환영", shown[3])
+        self.assertEqual(len(shown), 5)
+        self.assertIn("welcome 환영", shown[4])
 
     def test_never_below_zero(self):
         self.assertEqual(self.grant("poor", 10), 10)
