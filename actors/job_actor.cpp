@@ -175,7 +175,10 @@ void job_actor_state::give_up() {
     return look_at_the_clock();
   }
   const auto& job = on->what->job;
-  log::error("job.executor-wedged", {{"job", job.id}, {"run", job.run}});
+  log::error("job.executor-wedged",
+             {{"job", job.id},
+              {"run", job.run},
+              log::optional("trace_id", job.trace.id())});
   run_report end{job.seq, job.run, {}, caf::timespan{0}};
   end.result.kind = stopped_->as;
   end.result.message = "The processor ignored the request to stop for "

@@ -56,7 +56,8 @@ void recovery_state::sweep() {
                     {{"job", job.id},
                      {"type", job.type},
                      {"run", job.run},
-                     {"status", to_string(job.status)}});
+                     {"status", to_string(job.status)},
+                     log::optional("trace_id", job.trace.id())});
         if (x.more)
           sweep();
         else

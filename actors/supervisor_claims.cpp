@@ -242,7 +242,8 @@ void supervisor_state::assign(slot& where, std::vector<job>&& jobs) {
                  {"type", what.type},
                  {"run", what.run},
                  {"attempt", what.attempts},
-                 {"slot", where.name}});
+                 {"slot", where.name},
+                 log::optional("trace_id", what.trace.id())});
     probes = probes || is_probe(what);
     where.runs.insert_or_assign(what.seq, std::move(run));
   }

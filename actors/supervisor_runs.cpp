@@ -165,7 +165,8 @@ settle_write supervisor_state::decide_on(run_end& x) {
                {"outcome", to_string(x.result.kind)},
                {"decision", to_string(what.what)},
                {"why", what.why},
-               {"delay_ms", what.delay.count()}});
+               {"delay_ms", what.delay.count()},
+               log::optional("trace_id", x.run.claimed().trace.id())});
   settle_write result;
   result.claimed = x.run.claimed();
   result.owner = options_.owner;
@@ -240,7 +241,9 @@ bool supervisor_state::on_settle_failed(run_key key, const caf::error& err) {
   if (err == ec::lease_lost) {
     metrics_.fenced();
     log::warn("job.fenced",
-              {{"job", write.claimed.id}, {"run", write.claimed.run}});
+              {{"job", write.claimed.id},
+               {"run", write.claimed.run},
+               log::optional("trace_id", write.claimed.trace.id())});
   } else if (err == ec::invalid_argument
              && write.decision == verdict::complete) {
     // What the processor made cannot be stored: that will not change.
@@ -255,7 +258,9 @@ bool supervisor_state::on_settle_failed(run_key key, const caf::error& err) {
   } else if (err == ec::invalid_argument || err == ec::not_found
              || err == ec::conflict) {
     log::error("job.settle-refused",
-               {{"job", write.claimed.id}, {"error", to_string(err)}});
+               {{"job", write.claimed.id},
+                {"error", to_string(err)},
+                log::optional("trace_id", write.claimed.trace.id())});
   } else {
     return true;
   }
@@ -290,7 +295,9 @@ void supervisor_state::on_renewed(const renewed& x, time_point asked_at) {
       auto i = held.find(seq);
       if (i == held.end() || i->second->run != run.claimed().run) {
         log::warn("lease.lost",
-                  {{"job", run.claimed().id}, {"run", run.claimed().run}});
+                  {{"job", run.claimed().id},
+                   {"run", run.claimed().run},
+                   log::optional("trace_id", run.claimed().trace.id())});
         stop_run(where, run, stop_reason::lease_lost);
       } else if (i->second->cancel_requested) {
         stop_run(where, run, stop_reason::cancelled);

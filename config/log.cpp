@@ -61,6 +61,8 @@ std::string render(std::string_view event, fields xs, format layout) {
   if (is_json)
     result = "\"event\":" + escaped(event);
   for (const auto& x : xs) {
+    if (x.key.empty())
+      continue;
     std::string next;
     if (is_json)
       next = ',' + escaped(x.key) + ':' + escaped(x.value);

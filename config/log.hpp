@@ -15,7 +15,8 @@ enum class format : uint8_t { text, json };
 /// `debug`, `info`, `warn`, `error`, `off`). Call once, before any thread.
 void start(std::string_view level, format layout);
 
-/// A named value of a line. Never a payload, never a credential.
+/// A named value of a line; without a name it is left out. Never a payload,
+/// never a credential.
 struct field {
   std::string_view key;
   std::string value;
@@ -32,6 +33,11 @@ struct field {
 };
 
 using fields = std::initializer_list<field>;
+
+/// Left out when there is no value.
+inline field optional(std::string_view key, std::string_view value) {
+  return {value.empty() ? std::string_view{} : key, value};
+}
 
 /// `event` is a stable id such as `store.claim-failed`: it can be searched in
 /// the source and counted. Values are made one line of valid UTF-8 and a line

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "persistence/json_text.hpp"
+#include "persistence/trace_context.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -86,6 +87,8 @@ struct job {
   /// Lower runs sooner (as in River, Oban, graphile-worker and BullMQ).
   int32_t priority = 0;
   std::optional<std::string> unique_key;
+  /// As it came with the job: each run is a child of it.
+  trace_context trace;
   /// When the job is or was due.
   timestamp run_at;
   /// Why a PENDING job waits, e.g. `retry`, `rescued`; empty for a new one.

@@ -133,7 +133,7 @@ const postgres_statement claim_statement{"claim", R"(
       q.provider_down, q.interrupted, q.version, j.id, j.target_id, j.user_id,
       j.payload, j.result, j.error_message, j.max_attempts, j.priority,
       j.unique_key, j.created_at, j.finished_at, j.input_tokens,
-      j.output_tokens, j.images
+      j.output_tokens, j.images, j.traceparent, j.tracestate
     FROM candidate c
     JOIN reeve.queue q ON q.seq = ANY(ARRAY[c.seq])
     JOIN reeve.job j ON j.seq = ANY(ARRAY[q.seq])
@@ -154,6 +154,7 @@ const postgres_statement claim_statement{"claim", R"(
     d.max_attempts, d.priority, d.unique_key, d.run_at, '', false, d.throttled,
     d.provider_down, d.interrupted, d.version + 1, d.run + 1, d.created_at,
     now(), d.finished_at, now(), d.input_tokens, d.output_tokens, d.images,
+    d.traceparent, d.tracestate,
     CASE WHEN row_number() OVER () = 1 THEN
       (SELECT array_agg(c.seq) FROM candidate c
        WHERE c.seq NOT IN (SELECT seq FROM due)) END,

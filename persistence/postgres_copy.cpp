@@ -3,6 +3,7 @@
 #include "persistence/postgres_writer.hpp"
 #include "persistence/store_rules.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace reeve {
@@ -22,6 +23,9 @@ constexpr postgres_statement reserve_sql{"reserve_jobs", R"(
 constexpr const char* job_columns =
   "seq, id, job_type, target_id, user_id, payload, priority, run_at,"
   " max_attempts";
+constexpr const char* traced_job_columns =
+  "seq, id, job_type, target_id, user_id, payload, priority, run_at,"
+  " max_attempts, traceparent, tracestate";
 constexpr const char* queue_columns = "seq, job_type, priority, run_at";
 
 // As PostgreSQL reads it. Expects a year from 1 to 9999.
@@ -66,12 +70,21 @@ bool postgres_writer::copy_jobs(const std::vector<arrival*>& arrivals) {
       places.push_back({seq, now, now_text});
   }
   try {
-    auto to = pqxx::stream_to::raw_table(tx_, "reeve.job", job_columns);
+    const auto traced = std::ranges::any_of(
+      arrivals, [](const arrival* x) { return bool{x->what.trace}; });
+    auto to = pqxx::stream_to::raw_table(
+      tx_, "reeve.job", traced ? traced_job_columns : job_columns);
     for (size_t i = 0; i < arrivals.size(); ++i) {
       const auto& x = arrivals[i]->what;
-      to.write_values(places[i].seq, x.id, x.type, x.target_id, x.user_id,
-                      x.payload.text(), x.priority, places[i].run_at_text,
-                      x.max_attempts);
+      if (traced)
+        to.write_values(places[i].seq, x.id, x.type, x.target_id, x.user_id,
+                        x.payload.text(), x.priority, places[i].run_at_text,
+                        x.max_attempts, text_or_null(x.trace.parent),
+                        text_or_null(x.trace.state));
+      else
+        to.write_values(places[i].seq, x.id, x.type, x.target_id, x.user_id,
+                        x.payload.text(), x.priority, places[i].run_at_text,
+                        x.max_attempts);
     }
     to.complete();
     auto waiting =

@@ -15,16 +15,16 @@ constexpr postgres_statement insert_jobs_sql{"insert_jobs", R"(
   WITH new_job AS (
     INSERT INTO reeve.job (id, job_type, target_id, user_id, payload, priority,
       run_at, max_attempts, unique_key, idempotency_key, idempotency_hash,
-      price)
+      price, traceparent, tracestate)
     SELECT id, job_type, target_id, user_id, payload::jsonb, priority,
       coalesce(reeve.instant(run_at), now()), max_attempts, unique_key,
-      idempotency_key, idempotency_hash, price
+      idempotency_key, idempotency_hash, price, traceparent, tracestate
     FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[],
       $6::int[], $7::bigint[], $8::int[], $9::text[], $10::text[],
-      $11::text[], $12::bigint[]) WITH ORDINALITY
+      $11::text[], $12::bigint[], $13::text[], $14::text[]) WITH ORDINALITY
       AS t(id, job_type, target_id, user_id, payload, priority, run_at,
         max_attempts, unique_key, idempotency_key, idempotency_hash, price,
-        position)
+        traceparent, tracestate, position)
     ORDER BY position
     ON CONFLICT DO NOTHING
     RETURNING seq, id, job_type, priority, run_at, created_at),
@@ -251,6 +251,8 @@ void postgres_writer::insert_jobs(const std::vector<arrival*>& open) {
   // As texts: libpqxx 7.10 reserves too little for NULLs among numbers.
   maybe_texts due;
   std::vector<int64_t> max_attempts, prices;
+  // Shorter than the others while none has one: then they are NULL.
+  maybe_texts traceparents, tracestates;
   for (const auto* x : open) {
     const auto& what = x->what;
     ids.push_back(lower_case(what.id));
@@ -267,12 +269,18 @@ void postgres_writer::insert_jobs(const std::vector<arrival*>& open) {
     idempotency_keys.push_back(what.idempotency_key);
     idempotency_hashes.push_back(what.idempotency_hash);
     prices.push_back(what.price);
+    if (what.trace) {
+      traceparents.resize(ids.size());
+      tracestates.resize(ids.size());
+      traceparents.back() = what.trace.parent;
+      tracestates.back() = text_or_null(what.trace.state);
+    }
   }
   const auto rows =
     run(insert_jobs_sql,
         pqxx::params{ids, types, targets, users, payloads, priorities, due,
                      max_attempts, unique_keys, idempotency_keys,
-                     idempotency_hashes, prices});
+                     idempotency_hashes, prices, traceparents, tracestates});
   std::map<std::string, pqxx::row> created;
   for (const auto& row : rows)
     created.emplace(row[1].as<std::string>(), row);
@@ -296,6 +304,7 @@ void postgres_writer::place(arrival& x, int64_t seq, timestamp run_at,
   result.priority = what.priority;
   result.max_attempts = what.max_attempts;
   result.unique_key = what.unique_key;
+  result.trace = what.trace;
   result.run_at = run_at;
   result.created_at = created_at;
   result.updated_at = created_at;

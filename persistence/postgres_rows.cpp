@@ -231,6 +231,7 @@ job read_job(const pqxx::row& row) {
   result.used.input_tokens = next.number<uint64_t>();
   result.used.output_tokens = next.number<uint64_t>();
   result.used.images = next.number<uint64_t>();
+  result.trace = {next.text(), next.text()};
   return result;
 }
 

@@ -16,10 +16,11 @@ namespace reeve {
   " progress_percent, progress_message, error_message, attempts," \
   " max_attempts, priority, unique_key, run_at, reason, cancel_requested," \
   " throttled, provider_down, interrupted, version, run, created_at," \
-  " started_at, finished_at, updated_at, input_tokens, output_tokens, images "
+  " started_at, finished_at, updated_at, input_tokens, output_tokens, images," \
+  " traceparent, tracestate "
 
 /// How many columns that are: a query's own ones come behind.
-inline constexpr int postgres_job_columns = 30;
+inline constexpr int postgres_job_columns = 32;
 
 job read_job(const pqxx::row& row);
 

@@ -29,7 +29,7 @@ constexpr const char* due_jobs_sql = R"(
     j.payload, NULL, 0, '', j.error_message, q.attempts + 1, j.max_attempts,
     j.priority, j.unique_key, q.run_at, '', 0, q.throttled, q.provider_down,
     q.interrupted, q.version + 1, q.run + 1, j.created_at, ?1, NULL, ?1,
-    j.input_tokens, j.output_tokens, j.images
+    j.input_tokens, j.output_tokens, j.images, j.traceparent, j.tracestate
   FROM queue q CROSS JOIN job j ON j.seq = q.seq
   WHERE q.job_type = ?2 AND q.priority = ?3 AND q.run_at <= ?1
   ORDER BY q.run_at, q.seq LIMIT ?4)";

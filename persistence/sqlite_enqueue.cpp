@@ -20,8 +20,8 @@ constexpr const char* insert_scrap_sql = R"(
 constexpr const char* insert_job_sql = R"(
   INSERT INTO job (id, job_type, target_id, user_id, payload, priority, run_at,
     max_attempts, unique_key, idempotency_key, idempotency_hash, price,
-    created_at, updated_at, room)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, zeroblob(27)))";
+    created_at, updated_at, traceparent, tracestate, room)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, zeroblob(27)))";
 
 constexpr const char* insert_queue_sql = R"(
   INSERT INTO queue (seq, job_type, priority, run_at, updated_at)
@@ -145,13 +145,15 @@ job sqlite_writer::insert_job(const enqueue_write& x) {
   result.run_at = x.run_at.value_or(now_);
   result.max_attempts = x.max_attempts;
   result.unique_key = x.unique_key;
+  result.trace = x.trace;
   result.created_at = now_;
   result.updated_at = now_;
   {
     sqlite_query query{db_.prepared(insert_job_sql)};
     query.bind(result.id, x.type, x.target_id, x.user_id, x.payload.text(),
                x.priority, result.run_at, x.max_attempts, x.unique_key,
-               x.idempotency_key, x.idempotency_hash, x.price, now_, now_);
+               x.idempotency_key, x.idempotency_hash, x.price, now_, now_,
+               text_or_null(x.trace.parent), text_or_null(x.trace.state));
     query.run();
   }
   result.seq = db_.last_insert_seq();

@@ -80,6 +80,8 @@ job read_job(const sqlite_query& row) {
   result.used.input_tokens = static_cast<uint64_t>(row.integer(i++));
   result.used.output_tokens = static_cast<uint64_t>(row.integer(i++));
   result.used.images = static_cast<uint64_t>(row.integer(i++));
+  result.trace.parent = row.text(i++);
+  result.trace.state = row.text(i++);
   return result;
 }
 

@@ -27,7 +27,7 @@ namespace reeve {
   " coalesce(r.run, q.run, j.run), j.created_at," \
   " coalesce(r.started_at, j.started_at), j.finished_at," \
   " coalesce(r.updated_at, q.updated_at, j.updated_at), j.input_tokens," \
-  " j.output_tokens, j.images "
+  " j.output_tokens, j.images, j.traceparent, j.tracestate "
 
 job read_job(const sqlite_query& row);
 

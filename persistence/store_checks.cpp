@@ -230,6 +230,9 @@ std::optional<refusal> check(const enqueue_write& x) {
   checks.optional(&checker::key, "unique_key", x.unique_key);
   checks.optional(&checker::key, "idempotency_key", x.idempotency_key);
   checks.optional(&checker::text, "idempotency_hash", x.idempotency_hash);
+  if (x.trace != trace_context{}
+      && read_trace(x.trace.parent, x.trace.state) != x.trace)
+    checks.fail("trace", "is not valid");
   if (x.max_attempts < 1 || x.max_attempts > 1'000'000)
     checks.fail("max_attempts", "is not within 1 and 1,000,000");
   if (x.priority < -max_priority || x.priority > max_priority)

@@ -44,6 +44,12 @@ bool can_match(const failure_filter& x) {
     && is_possible_pattern(x.error_like);
 }
 
+std::optional<std::string> text_or_null(std::string_view text) {
+  if (text.empty())
+    return std::nullopt;
+  return std::string{text};
+}
+
 std::string lower_case(std::string_view text) {
   std::string result{text};
   std::transform(result.begin(), result.end(), result.begin(), [](char c) {

@@ -61,6 +61,9 @@ bool is_date(std::string_view text);
 bool can_match(const job_filter& x);
 bool can_match(const failure_filter& x);
 
+/// An empty text is stored as NULL.
+std::optional<std::string> text_or_null(std::string_view text);
+
 /// A canonical UUID in lower case. Expects `is_uuid(text)`.
 std::string lower_case(std::string_view text);
 

@@ -58,6 +58,8 @@ struct enqueue_write {
   std::optional<std::string> idempotency_key;
   /// Digest of the request that came with the key.
   std::optional<std::string> idempotency_hash;
+  /// As `read_trace` made it.
+  trace_context trace;
   std::optional<scrap> new_scrap;
   std::optional<content> new_content;
   /// Tokens taken off the balance of `user_id` in advance; 0: free. Not taken

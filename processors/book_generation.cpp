@@ -82,7 +82,7 @@ step_result book_generation::write(job_context& context,
   auto tokens = estimated_tokens(request.system.size() + request.prompt.size())
     + request.max_tokens;
   auto answer = call_provider<std::string>(context, lane, tokens, [&] {
-    return text_->write(request, on_text, context.stop());
+    return text_->write(request, on_text, context.scope());
   });
   auto parsed =
     parse_book_text(std::get<std::string>(answer.result), book.pages);

@@ -59,7 +59,7 @@ step_result card_analysis::analyze(job_context& context, const scrap& scrap) {
   auto lane = model_->lane();
   auto tokens = scrap.content.size() / bytes_per_token;
   auto answer = call_provider<analysis>(context, lane, tokens, [&] {
-    return model_->analyze(scrap, context.stop());
+    return model_->analyze(scrap, context.scope());
   });
   auto checked = accepted(std::get<analysis>(std::move(answer.result)));
   if (auto* refused = std::get_if<unacceptable>(&checked))

@@ -216,6 +216,11 @@ outcome command::run(job_context& context) {
   what.environment.push_back("REEVE_JOB_ID=" + job.id);
   what.environment.push_back("REEVE_JOB_TYPE=" + job.type);
   what.environment.push_back("REEVE_ATTEMPT=" + std::to_string(job.attempts));
+  if (const auto& trace = context.trace()) {
+    what.environment.push_back("TRACEPARENT=" + trace.parent);
+    if (!trace.state.empty())
+      what.environment.push_back("TRACESTATE=" + trace.state);
+  }
   what.working_directory = options_.working_directory;
   what.input = job_json(job);
   what.max_output_bytes = options_.max_output_bytes;

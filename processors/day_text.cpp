@@ -129,7 +129,7 @@ step_result write_day_text(job_context& context, text_model& model,
     + request.max_tokens;
   context.progress(20, "writing");
   auto answer = call_provider<std::string>(context, lane, tokens, [&] {
-    return model.write(request, {}, context.stop());
+    return model.write(request, {}, context.scope());
   });
   auto content = sanitized(std::get<std::string>(answer.result));
   if (text::is_blank(content))

@@ -28,7 +28,7 @@ step_result draw(job_context& context, image_model& model,
   auto lane = model.lane();
   auto answer =
     call_provider<image>(context, lane, estimated_tokens(request.prompt.size()),
-                         [&] { return model.draw(request, context.stop()); });
+                         [&] { return model.draw(request, context.scope()); });
   auto& drawn = std::get<image>(answer.result);
   page_image kept;
   kept.content_id = what.content_id;

@@ -113,6 +113,12 @@ void job_context::record_failed(job_step step) {
   }
 }
 
+const trace_context& job_context::trace() {
+  if (!trace_)
+    trace_ = child_of(current().trace);
+  return *trace_;
+}
+
 outcome outcome_of(provider_failure x) {
   switch (x.kind) {
     case run_outcome::failed_permanently:

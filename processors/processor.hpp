@@ -98,6 +98,15 @@ public:
   /// stops. A processor that waits for something must watch it.
   virtual std::stop_token stop() const = 0;
 
+  /// What this run tells those it calls: a span of its own in the trace that
+  /// the job came with; empty without one.
+  const trace_context& trace();
+
+  /// For calls of models.
+  call_scope scope() {
+    return {stop(), trace()};
+  }
+
   // -- durable steps ----------------------------------------------------------
 
   /// Does `work` once a job: its result is committed before this returns, and
@@ -144,6 +153,7 @@ private:
 
   /// Of this run.
   uint32_t failed_steps_ = 0;
+  std::optional<trace_context> trace_;
 };
 
 /// Calls a provider in its turn and tells the lane how it went; a failure ends

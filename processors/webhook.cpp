@@ -8,6 +8,7 @@
 #include "persistence/text.hpp"
 #include "processors/job_json.hpp"
 #include "processors/text/plain_text.hpp"
+#include "processors/trace_fields.hpp"
 #include "processors/webhook_redirect.hpp"
 #include "processors/webhook_signature.hpp"
 
@@ -152,6 +153,7 @@ outcome webhook::run(job_context& context) {
   using std::chrono::steady_clock;
   context.progress(0, "calling the webhook");
   auto request = request_for(context.current(), options_, key_);
+  add_trace(request, context.trace());
   auto deadline = steady_clock::now() + options_.timeout;
   for (int redirects = 0;; ++redirects) {
     auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());

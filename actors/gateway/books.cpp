@@ -74,7 +74,7 @@ void sell(exchange& x, answer_form form, enqueue_write order) {
   if (known == x.context().types.end())
     throw bad_request(404, "not_found", "This node has no type " + order.type);
   order.max_attempts = known->second.max_attempts;
-  take_idempotency_key(x, order);
+  take_header_fields(x, order);
   sale what{form, order.price, *order.user_id};
   x.ask_or<enqueued>(
     [what](exchange& x, enqueued& added) { answer_sold(x, what, added); },

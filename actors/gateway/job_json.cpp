@@ -65,7 +65,13 @@ void write_members(net::json_writer& out, const job& x) {
     .member("max_attempts", x.max_attempts);
   write_unspent(out, x.unspent);
   write_usage(out, x.used);
-  out.member("priority", x.priority).member("unique_key", x.unique_key);
+  out.member("priority", x.priority)
+    .member("unique_key", x.unique_key)
+    .key("traceparent");
+  if (x.trace)
+    out.value(std::string_view{x.trace.parent});
+  else
+    out.null();
   write_time(out, "run_at", x.run_at);
   out.member("reason", x.reason).member("cancel_requested", x.cancel_requested);
   write_time(out, "created_at", x.created_at);

@@ -208,9 +208,18 @@ std::optional<idempotency> idempotency_of(const exchange& x) {
                      sha256_hex(x.request().target + '\n' + x.request().body)};
 }
 
+trace_context trace_of(const exchange& x) {
+  auto parent = x.request().header("traceparent");
+  if (!parent)
+    return {};
+  auto state = x.request().header("tracestate");
+  return read_trace(*parent, state.value_or(std::string_view{}));
+}
+
 } // namespace
 
-void take_idempotency_key(const exchange& x, enqueue_write& what) {
+void take_header_fields(const exchange& x, enqueue_write& what) {
+  what.trace = trace_of(x);
   if (auto found = idempotency_of(x)) {
     what.idempotency_key = std::move(found->key);
     what.idempotency_hash = std::move(found->hash);
@@ -221,7 +230,7 @@ void post_job(exchange& x) {
   x.allow_query({});
   auto body = json_body(x);
   auto what = enqueue_from(x, body, "");
-  take_idempotency_key(x, what);
+  take_header_fields(x, what);
   x.ask<enqueued>(
     [](exchange& x, enqueued& added) { answer_enqueued(x, added); },
     std::move(what));
@@ -234,9 +243,11 @@ void post_jobs_batch(exchange& x) {
   enqueue_batch_write what;
   what.jobs.reserve(in.array("jobs", most_jobs_in_batch).size());
   std::optional<idempotency> together;
+  const auto trace = trace_of(x);
   for (auto& member : body["jobs"]) {
     auto place = "/jobs/" + std::to_string(what.jobs.size());
     what.jobs.push_back(enqueue_from(x, member, place));
+    what.jobs.back().trace = trace;
     // The digest is that of the whole body: taken once.
     if (what.jobs.size() == 1)
       together = idempotency_of(x);

@@ -42,6 +42,7 @@ ordered_json to_json(const job& x) {
     {"usage", to_json(x.used)},
     {"priority", x.priority},
     {"unique_key", or_null(x.unique_key)},
+    {"traceparent", text_or_null(x.trace.parent)},
     {"run_at", to_rfc3339(x.run_at)},
     {"reason", x.reason},
     {"cancel_requested", x.cancel_requested},

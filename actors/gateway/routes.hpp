@@ -117,8 +117,9 @@ enqueue_write enqueue_from(const exchange& x, nlohmann::json& body,
 std::optional<std::string> owner_of(const exchange& x,
                                     std::optional<std::string> asked);
 
-/// Notes the Idempotency-Key, if there is one, and the request's digest.
-void take_idempotency_key(const exchange& x, enqueue_write& what);
+/// Notes the Idempotency-Key with the request's digest, and the trace, as far
+/// as the request has them.
+void take_header_fields(const exchange& x, enqueue_write& what);
 
 /// Says so when the answer is that of an earlier request with the same key.
 void note_replay(const enqueued& added, net::http_response& response);

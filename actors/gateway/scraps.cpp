@@ -33,7 +33,7 @@ void post_scrap(exchange& x) {
   what.user_id = made.user_id;
   what.max_attempts = x.context().types.at(what.type).max_attempts;
   what.new_scrap = std::move(made);
-  take_idempotency_key(x, what);
+  take_header_fields(x, what);
   x.ask<enqueued>(
     [](exchange& x, enqueued& added) {
       require_visible(x, added.job.user_id);

@@ -32,7 +32,7 @@ void enqueue_for(exchange& x, const summary_view& found, std::string type) {
   what.target_id = found.what.id;
   what.user_id = found.what.user_id;
   what.max_attempts = known->second.max_attempts;
-  take_idempotency_key(x, what);
+  take_header_fields(x, what);
   x.ask<enqueued>(
     [](exchange& x, enqueued& added) {
       require_visible(x, added.job.user_id);

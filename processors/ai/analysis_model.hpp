@@ -4,7 +4,6 @@
 #include "persistence/cards.hpp"
 #include "processors/ai/provider.hpp"
 
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -25,14 +24,14 @@ public:
 
   virtual lane_key lane() const = 0;
 
-  /// Blocks until the answer is there or `stop` fires.
+  /// Blocks until the answer is there or `scope` is broken off.
   virtual provider_answer<analysis> analyze(const scrap& text,
-                                            std::stop_token stop) = 0;
+                                            call_scope scope) = 0;
 
   /// The embedding of a short text, such that it can be compared with those of
   /// cards. Blocks as `analyze` does.
   virtual provider_answer<std::vector<float>> embed(const std::string& text,
-                                                    std::stop_token stop) = 0;
+                                                    call_scope scope) = 0;
 };
 
 } // namespace reeve

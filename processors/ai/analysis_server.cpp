@@ -136,7 +136,7 @@ lane_key analysis_server::lane() const {
 
 std::variant<nlohmann::json, provider_failure> analysis_server::ask(
   std::string_view path, const nlohmann::json& body,
-  std::initializer_list<std::string_view> secrets, std::stop_token stop) {
+  std::initializer_list<std::string_view> secrets, call_scope scope) {
   remote_options remote;
   remote.url = options_.url;
   remote.connect_timeout = options_.connect_timeout;
@@ -144,11 +144,11 @@ std::variant<nlohmann::json, provider_failure> analysis_server::ask(
   remote.idle_timeout = std::chrono::milliseconds{0};
   remote.total_timeout = options_.total_timeout;
   remote.max_response_bytes = options_.max_response_bytes;
-  auto request = request_to(remote, path, body);
+  auto request = request_to(remote, path, body, scope.trace);
   request.headers.emplace_back("Accept", "application/json");
   if (!options_.api_key.empty())
     request.headers.emplace_back("Authorization", "Bearer " + options_.api_key);
-  auto got = net::send(request, std::move(stop));
+  auto got = net::send(request, std::move(scope.stop));
   if (auto* err = std::get_if<net::client_failure>(&got))
     return failure_of(*err, name_);
   const auto& response = std::get<net::http_response>(got);
@@ -168,11 +168,11 @@ std::variant<nlohmann::json, provider_failure> analysis_server::ask(
 }
 
 provider_answer<analysis> analysis_server::analyze(const scrap& input,
-                                                   std::stop_token stop) {
+                                                   call_scope scope) {
   auto got =
     ask("/analyze", request_body(input),
         {input.content, input.title.value_or(""), input.url.value_or("")},
-        std::move(stop));
+        std::move(scope));
   if (auto* err = std::get_if<provider_failure>(&got))
     return {std::move(*err), {}, {}, {}};
   const auto& json = std::get<nlohmann::json>(got);
@@ -189,8 +189,8 @@ provider_answer<analysis> analysis_server::analyze(const scrap& input,
 }
 
 provider_answer<std::vector<float>> analysis_server::embed(
-  const std::string& text, std::stop_token stop) {
-  auto got = ask("/embed", {{"text", text}}, {text}, std::move(stop));
+  const std::string& text, call_scope scope) {
+  auto got = ask("/embed", {{"text", text}}, {text}, std::move(scope));
   if (auto* err = std::get_if<provider_failure>(&got))
     return {std::move(*err), {}, {}, {}};
   const auto& json = std::get<nlohmann::json>(got);

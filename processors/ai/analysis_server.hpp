@@ -41,14 +41,14 @@ public:
   /// `analysis-server/HOST:PORT`.
   lane_key lane() const override;
   provider_answer<analysis> analyze(const scrap& text,
-                                    std::stop_token stop) override;
+                                    call_scope scope) override;
   provider_answer<std::vector<float>> embed(const std::string& text,
-                                            std::stop_token stop) override;
+                                            call_scope scope) override;
 
 private:
   std::variant<nlohmann::json, provider_failure> ask(
     std::string_view path, const nlohmann::json& body,
-    std::initializer_list<std::string_view> secrets, std::stop_token stop);
+    std::initializer_list<std::string_view> secrets, call_scope scope);
 
   analysis_server_options options_;
   std::string authority_;

@@ -65,16 +65,17 @@ lane_key anthropic::lane() const {
 provider_answer<std::string> anthropic::write(
   const text_request& request,
   const std::function<void(std::string_view piece)>& on_text,
-  std::stop_token stop) {
+  call_scope scope) {
   anthropic_stream stream{on_text};
-  auto http = request_to(options_, "/v1/messages", body_of(request, options_));
+  auto http = request_to(options_, "/v1/messages", body_of(request, options_),
+                         scope.trace);
   http.headers.emplace_back("Accept", "text/event-stream");
   http.headers.emplace_back("anthropic-version", "2023-06-01");
   http.headers.emplace_back("x-api-key", options_.api_key);
   http.on_body = [&stream](std::string_view piece) {
     return stream.feed(piece);
   };
-  auto got = net::send(http, std::move(stop));
+  auto got = net::send(http, std::move(scope.stop));
   provider_answer<std::string> result{
     std::string{}, stream.used(), {}, stream.model()};
   auto* response = std::get_if<net::http_response>(&got);

@@ -157,12 +157,12 @@ lane_key gemini::lane() const {
 }
 
 provider_answer<image> gemini::draw(const image_request& request,
-                                    std::stop_token stop) {
+                                    call_scope scope) {
   auto path = "/v1beta/models/" + as_segment(model_) + ":generateContent";
-  auto http = request_to(options_, path, body_of(request));
+  auto http = request_to(options_, path, body_of(request), scope.trace);
   http.headers.emplace_back("Accept", "application/json");
   http.headers.emplace_back("x-goog-api-key", options_.api_key);
-  auto got = net::send(http, std::move(stop));
+  auto got = net::send(http, std::move(scope.stop));
   if (auto* err = std::get_if<net::client_failure>(&got))
     return {failure_of(*err, name_), {}, {}, {}};
   const auto& response = std::get<net::http_response>(got);

@@ -38,7 +38,7 @@ public:
   lane_key lane() const override;
 
   provider_answer<image> draw(const image_request& request,
-                              std::stop_token stop) override;
+                              call_scope scope) override;
 
 private:
   provider_answer<image> answer_of(const nlohmann::json& json) const;

@@ -3,7 +3,6 @@
 
 #include "processors/ai/provider.hpp"
 
-#include <stop_token>
 #include <string>
 
 namespace reeve {
@@ -26,10 +25,10 @@ public:
 
   virtual lane_key lane() const = 0;
 
-  /// Blocks until the picture is there or `stop` fires. Bytes that are no
-  /// picture of an allowed type are a failure.
+  /// Blocks until the picture is there or `scope` is broken off. Bytes that are
+  /// no picture of an allowed type are a failure.
   virtual provider_answer<image> draw(const image_request& request,
-                                      std::stop_token stop) = 0;
+                                      call_scope scope) = 0;
 };
 
 } // namespace reeve

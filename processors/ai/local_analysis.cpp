@@ -32,7 +32,7 @@ lane_key local_analysis::lane() const {
 }
 
 provider_answer<analysis> local_analysis::analyze(const scrap& input,
-                                                  std::stop_token stop) {
+                                                  call_scope scope) {
   // A title of a megabyte would be a text of its own.
   constexpr size_t max_title_bytes = 4 * 1024;
   auto content = sanitized(text::prefix(input.content, max_analysed_bytes));
@@ -40,28 +40,28 @@ provider_answer<analysis> local_analysis::analyze(const scrap& input,
     sanitized(text::prefix(input.title.value_or(""), max_title_bytes));
   if (text::is_blank(content))
     return {invisible(), {}, {}, model_name};
-  text::document document{title, content, stop};
+  text::document document{title, content, scope.stop};
   analysis result;
-  if (!stop.stop_requested()) {
+  if (!scope.stop.stop_requested()) {
     result.summary = text::summarize(document);
     result.tags = text::keywords(document);
-    result.embedding = text::hashed_embedding(document, content, stop);
+    result.embedding = text::hashed_embedding(document, content, scope.stop);
     result.model = model_name;
   }
   // What was made after the stop may lack anything.
-  if (stop.stop_requested())
+  if (scope.stop.stop_requested())
     return {stopped(), {}, {}, model_name};
   return {std::move(result), {}, {}, model_name};
 }
 
 provider_answer<std::vector<float>> local_analysis::embed(
-  const std::string& text, std::stop_token stop) {
+  const std::string& text, call_scope scope) {
   auto content = sanitized(text::prefix(text, max_analysed_bytes));
   if (text::is_blank(content))
     return {invisible(), {}, {}, model_name};
-  text::document document{{}, content, stop};
-  auto result = text::hashed_embedding(document, content, stop);
-  if (stop.stop_requested())
+  text::document document{{}, content, scope.stop};
+  auto result = text::hashed_embedding(document, content, scope.stop);
+  if (scope.stop.stop_requested())
     return {stopped(), {}, {}, model_name};
   return {std::move(result), {}, {}, model_name};
 }

@@ -20,9 +20,9 @@ public:
   /// Ends with an analysis, `cancelled`, or `failed_permanently` for a text in
   /// which nothing can be seen; so does `embed`.
   provider_answer<analysis> analyze(const scrap& text,
-                                    std::stop_token stop) override;
+                                    call_scope scope) override;
   provider_answer<std::vector<float>> embed(const std::string& text,
-                                            std::stop_token stop) override;
+                                            call_scope scope) override;
 };
 
 } // namespace reeve

@@ -141,11 +141,11 @@ lane_key local_image::lane() const {
 }
 
 provider_answer<image> local_image::draw(const image_request& request,
-                                         std::stop_token stop) {
+                                         call_scope scope) {
   provider_answer<image> result;
   result.model = model;
   auto prompt = sanitized(request.prompt);
-  if (stop.stop_requested())
+  if (scope.stop.stop_requested())
     result.result = provider_failure{
       run_outcome::cancelled, "The drawing was stopped", {}, lane_effect::none};
   else if (text::is_blank(prompt))

@@ -17,7 +17,7 @@ public:
   /// Ends with a picture, the same for the same prompt, or with
   /// `failed_permanently` for a prompt in which nothing can be seen.
   provider_answer<image> draw(const image_request& request,
-                              std::stop_token stop) override;
+                              call_scope scope) override;
 };
 
 } // namespace reeve

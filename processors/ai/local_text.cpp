@@ -239,7 +239,8 @@ lane_key local_text::lane() const {
 
 provider_answer<std::string> local_text::write(const text_request& request,
                                                const text_listener& on_text,
-                                               std::stop_token stop) {
+                                               call_scope scope) {
+  const auto& stop = scope.stop;
   std::string_view system{request.system};
   auto task = net::trim(system.substr(0, system.find('\n')));
   provider_answer<std::string> result;

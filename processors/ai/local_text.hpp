@@ -25,7 +25,7 @@ public:
   provider_answer<std::string> write(
     const text_request& request,
     const std::function<void(std::string_view piece)>& on_text,
-    std::stop_token stop) override;
+    call_scope scope) override;
 };
 
 } // namespace reeve

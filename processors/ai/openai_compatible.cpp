@@ -89,17 +89,17 @@ lane_key openai_compatible::lane() const {
 provider_answer<std::string> openai_compatible::write(
   const text_request& request,
   const std::function<void(std::string_view piece)>& on_text,
-  std::stop_token stop) {
+  call_scope scope) {
   completion_stream stream{on_text};
-  auto http =
-    request_to(options_, "/v1/chat/completions", body_of(request, options_));
+  auto http = request_to(options_, "/v1/chat/completions",
+                         body_of(request, options_), scope.trace);
   http.headers.emplace_back("Accept", "text/event-stream, application/json");
   if (!options_.api_key.empty())
     http.headers.emplace_back("Authorization", "Bearer " + options_.api_key);
   http.on_body = [&stream](std::string_view piece) {
     return stream.feed(piece);
   };
-  auto got = net::send(http, std::move(stop));
+  auto got = net::send(http, std::move(scope.stop));
   auto* response = std::get_if<net::http_response>(&got);
   if (response != nullptr)
     stream.end();

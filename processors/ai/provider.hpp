@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <variant>
@@ -52,6 +53,25 @@ struct rate_limits {
   std::optional<rate_limit> output_tokens;
 
   bool operator==(const rate_limits&) const = default;
+};
+
+/// What a call is made under.
+struct call_scope {
+  /// Of no trace.
+  call_scope(std::stop_token s = {}) // NOLINT: some calls have no more
+    : stop(std::move(s)) {
+    // nop
+  }
+
+  call_scope(std::stop_token s, trace_context t)
+    : stop(std::move(s)), trace(std::move(t)) {
+    // nop
+  }
+
+  /// Breaks the call off.
+  std::stop_token stop;
+  /// Sent along.
+  trace_context trace;
 };
 
 template <class T>

@@ -6,13 +6,15 @@ namespace reeve {
 
 net::client_request request_to(const remote_options& options,
                                std::string_view path,
-                               const nlohmann::json& body) {
+                               const nlohmann::json& body,
+                               const trace_context& trace) {
   net::client_request result;
   result.url = options.url;
   while (result.url.ends_with('/'))
     result.url.pop_back();
   result.url += path;
   result.headers = {{"Content-Type", "application/json"}};
+  add_trace(result, trace);
   result.body = net::dump_json(body);
   result.connect_timeout = options.connect_timeout;
   result.idle_timeout = options.idle_timeout;

@@ -4,6 +4,7 @@
 
 #include "net/client.hpp"
 #include "net/json.hpp"
+#include "processors/trace_fields.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -28,10 +29,12 @@ struct remote_options {
   size_t max_response_bytes = 8 * 1024 * 1024;
 };
 
-/// A POST of JSON to `path`, which starts with a slash.
+/// A POST of JSON to `path`, which starts with a slash, within a trace if there
+/// is one.
 net::client_request request_to(const remote_options& options,
                                std::string_view path,
-                               const nlohmann::json& body);
+                               const nlohmann::json& body,
+                               const trace_context& trace);
 
 /// `model PROVIDER/MODEL`, for messages.
 std::string model_name(std::string_view provider, std::string_view model);

@@ -4,7 +4,6 @@
 #include "processors/ai/provider.hpp"
 
 #include <functional>
-#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -25,14 +24,14 @@ public:
 
   virtual lane_key lane() const = 0;
 
-  /// Blocks until the whole text is there or `stop` fires. `on_text` hears
-  /// each piece as it is written, on the calling thread; it may be empty. A
-  /// text that was cut (by its length or in the middle of the stream) is a
+  /// Blocks until the whole text is there or `scope` is broken off. `on_text`
+  /// hears each piece as it is written, on the calling thread; it may be empty.
+  /// A text that was cut (by its length or in the middle of the stream) is a
   /// failure, as are a refusal and an empty text.
   virtual provider_answer<std::string> write(
     const text_request& request,
     const std::function<void(std::string_view piece)>& on_text,
-    std::stop_token stop) = 0;
+    call_scope scope) = 0;
 };
 
 } // namespace reeve

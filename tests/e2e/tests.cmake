@@ -32,6 +32,7 @@ reeve_e2e_test(san 300)
 reeve_e2e_test(failures 300)
 reeve_e2e_test(usage 300)
 reeve_e2e_test(own_types 300)
+reeve_e2e_test(traces 300)
 
 reeve_e2e_test(recovery 600)
 reeve_e2e_test(nodes 600)

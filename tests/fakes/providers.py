@@ -32,6 +32,7 @@ are unknown.
                              status       of the answer
                              fault        its kind, or null
                              image        SHA-256 of the picture sent, in hex
+                             traceparent, tracestate  as sent, or null
     POST   /_fake/reset    forgets calls and faults
     GET    /healthz        200
 
@@ -261,6 +262,8 @@ class Handler(analysis_server.Handler):
 
     def play(self, api, model, prompt, answer):
         call, fault = self.server.fake.begin(api, model, prompt)
+        for name in ("traceparent", "tracestate"):
+            call[name] = self.headers.get(name)
         out = Output(self, fault, call, self.server.options.pace)
         finished = False
         try:

@@ -149,6 +149,7 @@ write_answer fake_store::handle(const enqueue_write& x, bool) {
   added.priority = x.priority;
   added.max_attempts = x.max_attempts;
   added.unique_key = x.unique_key;
+  added.trace = x.trace;
   added.run_at = x.run_at.value_or(db.now);
   added.created_at = added.updated_at = db.now;
   if (x.price > 0)

@@ -40,6 +40,56 @@ SCENARIO("an enqueued job is PENDING and found again") {
   CHECK(answer.job.run_at == answer.job.created_at);
 }
 
+SCENARIO("a job keeps the trace that it came with") {
+  const trace_context trace{
+    "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "congo=t61"};
+  auto x = new_job();
+  x.trace = trace;
+  x.max_attempts = 1;
+  auto bare = new_job();
+  bare.trace.parent = trace.parent;
+  const auto answers = store->apply({{x}, {bare}, {new_job()}});
+  const auto added = std::get<enqueued>(answers[0]).job;
+  CHECK_EQ(added.trace, trace);
+  CHECK_EQ(now(added).trace, trace);
+  CHECK_EQ(now(std::get<enqueued>(answers[1]).job).trace,
+           (trace_context{trace.parent, ""}));
+  CHECK_EQ(now(std::get<enqueued>(answers[2]).job).trace, trace_context{});
+  CHECK_EQ(backend.number("SELECT count(*) FROM jobs"
+                          " WHERE traceparent IS NULL AND tracestate IS NULL"),
+           1);
+  auto running = start();
+  CHECK_EQ(running.id, added.id);
+  CHECK_EQ(running.trace, trace);
+  const auto over =
+    ending(running, run_outcome::failed_permanently, verdict::fail);
+  CHECK_EQ(get<changed>(over).job.trace, trace);
+  CHECK_EQ(get<changed>(retry_write{added.id}).job.trace, trace);
+  CHECK_EQ(now(added).trace, trace);
+}
+
+SCENARIO("a trace that nobody could have read is refused") {
+  for (const trace_context& bad :
+       {trace_context{"by hand", ""}, trace_context{"", "congo=t61"},
+        trace_context{"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+                      "congo"}}) {
+    auto x = new_job();
+    x.trace = bad;
+    CHECK_EQ(refused(x), "invalid_argument");
+  }
+}
+
+SCENARIO("a job that takes another one's place has that one's trace") {
+  auto x = new_job();
+  x.unique_key = "key";
+  x.trace.parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  auto y = new_job();
+  y.unique_key = "key";
+  y.trace.parent = "00-11111111111111111111111111111111-00f067aa0ba902b7-01";
+  get<enqueued>(x);
+  CHECK_EQ(get<enqueued>(y).job.trace, x.trace);
+}
+
 SCENARIO("a priority is within plus and minus 1,000") {
   for (int32_t priority : {-1'001, 1'001, 2'000'000'000}) {
     auto x = new_job();

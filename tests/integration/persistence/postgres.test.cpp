@@ -322,6 +322,30 @@ SCENARIO("SQL clients cannot enqueue nonsense, and share unique keys") {
   CHECK_EQ(get<enqueued>(x).job.id, first);
 }
 
+SCENARIO("SQL clients hand their trace on, and an invalid one is none") {
+  pqxx::connection db{backend.url};
+  auto trace_of = [&](const std::string& value) {
+    const auto id =
+      pqxx::nontransaction{db}
+        .exec("SELECT reeve.enqueue('SQL', 'x', traceparent => " + value + ")")
+        .one_row()[0]
+        .as<std::string>();
+    return store->find_job(id).value().trace.parent;
+  };
+  const std::string good =
+    "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  CHECK_EQ(trace_of("'" + good + "'"), good);
+  for (const char* bad :
+       {"NULL", "''", "'00'",
+        "E'00-4bf92f3577b34da6a3ce929d0e0e4736-"
+        "00f067aa0ba902b7-01\\n'",
+        "'00-00000000000000000000000000000000-00f067aa0ba902b7-01'",
+        "'00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01'",
+        "'00-4BF92F3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'",
+        "'ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'"})
+    CHECK_EQ(trace_of(bad), "");
+}
+
 // -- waking ------------------------------------------------------------------
 
 SCENARIO("resuming a type wakes other nodes") {

@@ -57,8 +57,9 @@ struct fixture : postgres_fixture {
         << x.payload.value() << '|' << x.result.value() << '|'
         << x.progress_percent << '|' << x.attempts << '|' << x.max_attempts
         << '|' << x.priority << '|' << x.unique_key.value_or("none") << '|'
-        << time(x.run_at) << '|' << x.reason << '|' << x.version << '|' << x.run
-        << '|' << time(x.created_at) << '|' << time(x.updated_at) << '|'
+        << x.trace.parent << '|' << x.trace.state << '|' << time(x.run_at)
+        << '|' << x.reason << '|' << x.version << '|' << x.run << '|'
+        << time(x.created_at) << '|' << time(x.updated_at) << '|'
         << x.started_at.has_value() << x.finished_at.has_value();
     return out.str();
   }
@@ -104,6 +105,11 @@ SCENARIO("many jobs at once are copied, and are what a single one is") {
   job_of(batch[11]).run_at = earliest_timestamp;
   job_of(batch[12]).run_at = latest_timestamp;
   job_of(batch[13]).run_at = timestamp{std::chrono::microseconds{-1}};
+  job_of(batch[14]).trace = {
+    "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", ""};
+  job_of(batch[15]).trace = {
+    "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00",
+    "congo=t61,rojo=\\N"};
   forbid_insert();
   const auto answers = store->apply(batch);
   exec("DROP RULE no_insert ON reeve.job");

@@ -71,11 +71,11 @@ public:
     return {"analysis-server", "v1"};
   }
 
-  provider_answer<analysis> analyze(const scrap&, std::stop_token) override {
+  provider_answer<analysis> analyze(const scrap&, call_scope) override {
     return {};
   }
 
-  embedding_answer embed(const std::string& text, std::stop_token) override {
+  embedding_answer embed(const std::string& text, call_scope) override {
     throw std::runtime_error("no luck with " + text);
   }
 };

@@ -47,6 +47,7 @@ job full_job(const std::string& text) {
   result.used = {std::numeric_limits<uint64_t>::max(), 5, 6};
   result.priority = -1'000;
   result.unique_key = text;
+  result.trace.parent = text;
   result.reason = text;
   result.cancel_requested = true;
   result.version = std::numeric_limits<int64_t>::max();

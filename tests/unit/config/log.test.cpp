@@ -103,6 +103,11 @@ SCENARIO("harmless values read as they were written") {
   CHECK_EQ(log::render("job.ended", {{"why", "a=b"}, {"empty", ""}},
                        log::format::text),
            "job.ended why=\"a=b\" empty=\"\"");
+  CHECK_EQ(
+    log::render("job.ended",
+                {log::optional("trace_id", ""), log::optional("other", "x")},
+                log::format::text),
+    "job.ended other=x");
   auto parsed = parse(log::render(
     "job.ended", {{"why", "\xec\xb9\xb4\xeb\x93\x9c \xf0\x9f\x92\xa5\n"}},
     log::format::json));

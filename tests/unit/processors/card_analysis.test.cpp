@@ -29,16 +29,16 @@ public:
   }
 
   provider_answer<analysis> analyze(const scrap& text,
-                                    std::stop_token stop) override {
+                                    call_scope scope) override {
     ++calls;
     provider_answer<analysis> result;
-    result.result = says(text, stop);
+    result.result = says(text, scope.stop);
     result.used.input_tokens = 12;
     return result;
   }
 
   provider_answer<std::vector<float>> embed(const std::string&,
-                                            std::stop_token) override {
+                                            call_scope) override {
     throw std::logic_error("a card has its embedding from its analysis");
   }
 

@@ -214,12 +214,13 @@ lane_key fake_text_model::lane() const {
 
 provider_answer<std::string> fake_text_model::write(
   const text_request& request,
-  const std::function<void(std::string_view)>& on_text, std::stop_token stop) {
+  const std::function<void(std::string_view)>& on_text, call_scope scope) {
+  traces.push_back(scope.trace);
   requests.push_back(request);
   provider_answer<std::string> result;
   result.model = "prose-1-20260101";
   result.used.input_tokens = 100;
-  auto said = says(request, stop);
+  auto said = says(request, scope.stop);
   if (auto* failure = std::get_if<provider_failure>(&said)) {
     result.result = std::move(*failure);
     return result;
@@ -237,7 +238,7 @@ lane_key fake_image_model::lane() const {
 }
 
 provider_answer<image> fake_image_model::draw(const image_request& request,
-                                              std::stop_token) {
+                                              call_scope) {
   requests.push_back(request);
   provider_answer<image> result;
   result.model = "brush-1-20260101";

@@ -104,7 +104,7 @@ public:
   provider_answer<std::string> write(
     const text_request& request,
     const std::function<void(std::string_view)>& on_text,
-    std::stop_token stop) override;
+    call_scope scope) override;
 
   /// What it writes, or how it fails.
   std::function<std::variant<std::string, provider_failure>(const text_request&,
@@ -113,6 +113,8 @@ public:
   /// Instead of an outside lane.
   lane_key key{"prose", "prose-1"};
   std::vector<text_request> requests;
+  /// Of each call.
+  std::vector<trace_context> traces;
 };
 
 /// Draws a different picture with every call.
@@ -120,7 +122,7 @@ class fake_image_model final : public image_model {
 public:
   lane_key lane() const override;
   provider_answer<image> draw(const image_request& request,
-                              std::stop_token stop) override;
+                              call_scope scope) override;
 
   /// Instead of drawing; a failure or a picture.
   std::function<std::variant<image, provider_failure>(const image_request&)>

@@ -96,6 +96,25 @@ CAF_TEST(the request says which job it is) {
                            {"run", 7}}));
 }
 
+CAF_TEST(a trace goes on as a span of this run) {
+  const std::string came =
+    "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  context.job_.trace = {came, "congo=t61"};
+  call_with(answer("200 OK", "{}"));
+  REQUIRE_EQ(requests.size(), 1u);
+  const auto sent = header(requests.front(), "traceparent");
+  CHECK_EQ(sent, context.trace().parent);
+  CHECK_EQ(sent.substr(0, 36), came.substr(0, 36));
+  CHECK_NE(sent.substr(36, 16), came.substr(36, 16));
+  CHECK_EQ(header(requests.front(), "tracestate"), "congo=t61");
+}
+
+CAF_TEST(a job without a trace starts none) {
+  call_with(answer("200 OK", "{}"));
+  REQUIRE_EQ(requests.size(), 1u);
+  CHECK_EQ(requests.front().find("trace"), std::string::npos);
+}
+
 CAF_TEST(a retry is known by its key) {
   loopback_server server{
     [](auto& peer) { peer.send(answer("500 Oops", "no")); }};
