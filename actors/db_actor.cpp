@@ -81,7 +81,7 @@ db_actor_state::db_actor_state(db_actor::pointer self,
     options_(options),
     metrics_(self->system()),
     backoff_(options.first_backoff) {
-  // nop
+  metrics_.database_up(!away_);
 }
 
 db_actor::behavior_type db_actor_state::make_behavior() {
@@ -283,7 +283,7 @@ void db_actor_state::lose_connection(std::vector<pending> batch,
       entry.repeated = true;
   waiting_.insert(waiting_.begin(), std::make_move_iterator(batch.begin()),
                   std::make_move_iterator(batch.end()));
-  metrics_.database_away(true);
+  metrics_.database_up(false);
   log::warn("db.connection-lost",
             {{"error", last_error_}, {"waiting", waiting_.size()}});
   // The first try is at once: a cut connection to a healthy server costs a
@@ -305,7 +305,7 @@ void db_actor_state::reconnect() {
     return;
   }
   away_ = false;
-  metrics_.database_away(false);
+  metrics_.database_up(true);
   log::info("db.connected", {{"waiting", waiting_.size()}});
   schedule_flush();
 }

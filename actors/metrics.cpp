@@ -1,94 +1,112 @@
-// actors/metrics.cpp -- the names of all metrics. Prometheus' conventions:
-// base units, `_total` on counters (added by the collector for sums).
+// actors/metrics.cpp -- the names of what is counted as it happens.
 #include "actors/metrics.hpp"
 
+#include "actors/histograms.hpp"
+
 #include <caf/actor_system.hpp>
-#include <caf/telemetry/collector/prometheus.hpp>
 #include <caf/telemetry/metric_registry.hpp>
 
 #include <algorithm>
-#include <chrono>
 
 namespace reeve {
 
 namespace {
 
-double seconds(caf::timespan x) {
-  return std::chrono::duration<double>(x).count();
-}
-
 caf::string_view view(std::string_view x) {
   return {x.data(), x.size()};
-}
-
-caf::telemetry::dbl_histogram* latency(
-  caf::telemetry::metric_registry& registry, caf::string_view prefix,
-  caf::string_view name, caf::string_view help) {
-  static constexpr double buckets[] = {.0005, .001, .0025, .005, .01, .025, .05,
-                                       .1,    .25,  .5,    1,    2.5, 5,    10};
-  return registry.histogram_singleton<double>(
-    prefix, name, caf::make_span(buckets), help, "seconds");
 }
 
 } // namespace
 
 metrics::metrics(caf::actor_system& sys)
   : registry_(sys.metrics()),
-    writes_(registry_.counter_singleton("reeve.store", "writes",
+    writes_(registry_.counter_singleton("reeve.database", "writes",
                                         "Writes committed.", "1", true)),
-    commit_seconds_(latency(registry_, "reeve.store", "commit",
-                            "Duration of a group commit.")),
-    database_away_(registry_.gauge_singleton(
-      "reeve.store", "away", "1 while the database cannot be reached.")),
+    commit_seconds_(registry_.histogram_singleton<double>(
+      "reeve.database", "commit_duration", caf::make_span(short_buckets),
+      "Time that a transaction with a group of writes took.", "seconds")),
+    database_up_(registry_.gauge_singleton(
+      "reeve.database", "up", "0 while the database cannot be reached.")),
     fenced_(registry_.counter_singleton(
       "reeve.jobs", "fenced", "Late writes of runs that had lost their job.",
       "1", true)),
     rescued_(registry_.counter_singleton(
       "reeve.jobs", "rescued", "Jobs taken back from dead nodes.", "1", true)),
-    claimed_(registry_.counter_singleton("reeve.jobs", "claimed",
-                                         "Runs started.", "1", true)),
-    running_(registry_.gauge_singleton("reeve.jobs", "running",
-                                       "Jobs this node is running.")),
-    connections_(registry_.gauge_singleton("reeve.http", "connections",
-                                           "Clients connected.")),
+    slots_(registry_.gauge_singleton("reeve", "slots",
+                                     "How many jobs may run at once.")),
+    busy_(registry_.gauge_singleton("reeve.slots", "busy",
+                                    "Slots with jobs in them.")),
     watchers_(registry_.gauge_singleton("reeve.http", "watchers",
-                                        "Subscriptions to job changes.")),
-    response_seconds_(latency(registry_, "reeve.http", "response",
-                              "From a complete request to its response.")) {
+                                        "Subscriptions to job changes.")) {
   // nop
 }
 
-metrics::type_counters& metrics::of(std::string_view type) {
-  auto known = types_.find(type);
-  if (known == types_.end())
-    known = types_.emplace(std::string{type}, type_counters{}).first;
-  return known->second;
+// All at once: a series that appears with its first job hides that job from
+// `rate`.
+metrics::type_metrics& metrics::of(std::string_view type) {
+  if (auto known = types_.find(type); known != types_.end())
+    return known->second;
+  const caf::telemetry::label_view label{"type", view(type)};
+  auto counter = [&](caf::string_view prefix, caf::string_view name,
+                     caf::string_view help) {
+    return registry_.counter_instance(prefix, name, {label}, help, "1", true);
+  };
+  auto times = [&](caf::string_view prefix, caf::string_view name,
+                   caf::string_view help) {
+    return histogram(registry_, prefix, name, {label},
+                     caf::make_span(long_buckets), help);
+  };
+  type_metrics made{
+    counter("reeve.jobs", "enqueued", "Jobs accepted by this node."),
+    counter("reeve.runs", "started", "Runs started."),
+    times("reeve.job", "wait",
+          "Time from when a job was due to the start of its run."),
+    times("reeve.run", "duration",
+          "Time from the start of a run to its "
+          "end, its commit included."),
+    {},
+    {}};
+  for (auto status :
+       {job_status::completed, job_status::failed, job_status::cancelled})
+    made.finished[static_cast<size_t>(status)] = registry_.counter_instance(
+      "reeve.jobs", "finished", {label, {"status", view(to_string(status))}},
+      "Jobs that ended for good.", "1", true);
+  return types_.emplace(std::string{type}, std::move(made)).first->second;
+}
+
+void metrics::know(std::string_view type) {
+  of(type);
 }
 
 void metrics::committed(size_t writes, caf::timespan took) {
   writes_->inc(static_cast<int64_t>(writes));
-  commit_seconds_->observe(seconds(took));
+  commit_seconds_->observe(in_seconds(took));
 }
 
-void metrics::database_away(bool away) {
-  database_away_->value(away ? 1 : 0);
+void metrics::database_up(bool up) {
+  database_up_->value(up ? 1 : 0);
 }
 
-void metrics::settled(std::string_view type, run_outcome outcome,
-                      caf::timespan took) {
-  auto& counters = of(type);
-  auto*& runs = counters.runs[outcome];
-  if (runs == nullptr)
-    runs = registry_.counter_instance(
-      "reeve.jobs", "runs",
+void metrics::run_started(const job& x) {
+  auto& known = of(x.type);
+  known.started->inc();
+  // Both times are the store's.
+  if (x.started_at)
+    known.wait_seconds->observe(
+      std::max(0.0, in_seconds(*x.started_at - x.run_at)));
+}
+
+void metrics::run_ended(std::string_view type, run_outcome outcome,
+                        caf::timespan took) {
+  auto& known = of(type);
+  auto*& ended = known.ended[outcome];
+  if (ended == nullptr)
+    ended = registry_.counter_instance(
+      "reeve.runs", "ended",
       {{"type", view(type)}, {"outcome", view(to_string(outcome))}},
       "Runs ended, by outcome.", "1", true);
-  runs->inc();
-  if (counters.run_seconds == nullptr)
-    counters.run_seconds = registry_.counter_instance<double>(
-      "reeve.jobs", "run", {{"type", view(type)}}, "Time spent in runs.",
-      "seconds", true);
-  counters.run_seconds->inc(seconds(took));
+  ended->inc();
+  known.run_seconds->observe(in_seconds(took));
 }
 
 void metrics::fenced() {
@@ -99,56 +117,22 @@ void metrics::rescued(size_t jobs) {
   rescued_->inc(static_cast<int64_t>(jobs));
 }
 
-void metrics::claimed(size_t jobs) {
-  claimed_->inc(static_cast<int64_t>(jobs));
-}
-
 void metrics::enqueued(std::string_view type, size_t jobs) {
-  auto*& enqueued = of(type).enqueued;
-  if (enqueued == nullptr)
-    enqueued = registry_.counter_instance("reeve.jobs", "enqueued",
-                                          {{"type", view(type)}},
-                                          "Jobs accepted.", "1", true);
-  enqueued->inc(static_cast<int64_t>(jobs));
+  of(type).enqueued->inc(static_cast<int64_t>(jobs));
 }
 
-void metrics::running(size_t jobs) {
-  running_->value(static_cast<int64_t>(jobs));
+void metrics::finished(std::string_view type, job_status status) {
+  if (auto* counter = of(type).finished[static_cast<size_t>(status)])
+    counter->inc();
 }
 
-void metrics::restarted(std::string_view actor) {
-  registry_
-    .counter_instance("reeve.actors", "restarts", {{"actor", view(actor)}},
-                      "Actors started again after they died.", "1", true)
-    ->inc();
-}
-
-void metrics::responded(int status, caf::timespan took) {
-  auto known = std::find_if(responses_.begin(), responses_.end(),
-                            [=](const auto& x) { return x.first == status; });
-  if (known == responses_.end()) {
-    auto code = std::to_string(status);
-    auto* counter = registry_.counter_instance(
-      "reeve.http", "responses", {{"status", view(code)}},
-      "Responses by status.", "1", true);
-    known = responses_.insert(responses_.end(), {status, counter});
-  }
-  known->second->inc();
-  response_seconds_->observe(seconds(took));
-}
-
-void metrics::connections(int64_t change) {
-  connections_->inc(change);
+void metrics::slots(size_t all, size_t busy) {
+  slots_->value(static_cast<int64_t>(all));
+  busy_->value(static_cast<int64_t>(busy));
 }
 
 void metrics::watchers(size_t count) {
   watchers_->value(static_cast<int64_t>(count));
-}
-
-std::string prometheus_text(caf::actor_system& sys) {
-  caf::telemetry::collector::prometheus collector;
-  auto text = collector.collect_from(sys.metrics());
-  return {text.data(), text.size()};
 }
 
 } // namespace reeve

@@ -1,4 +1,6 @@
-// actors/metrics.hpp -- every metric's name, meaning and unit, in one place.
+// actors/metrics.hpp -- what the node counts as it works: names, meanings and
+// units, by Prometheus' conventions. (actors/node_metrics.cpp has what is asked
+// for at each scrape.)
 #pragma once
 
 #include "persistence/job.hpp"
@@ -9,11 +11,10 @@
 #include <caf/telemetry/gauge.hpp>
 #include <caf/telemetry/histogram.hpp>
 
+#include <array>
 #include <map>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 namespace reeve {
 
@@ -23,49 +24,49 @@ class metrics {
 public:
   explicit metrics(caf::actor_system& sys);
 
+  /// From now on the type's counters are there, at 0.
+  void know(std::string_view type);
   /// One transaction with so many writes.
   void committed(size_t writes, caf::timespan took);
-  void database_away(bool away);
+  void database_up(bool up);
   /// A run ended and the end was committed.
-  void settled(std::string_view type, run_outcome outcome, caf::timespan took);
+  void run_ended(std::string_view type, run_outcome outcome,
+                 caf::timespan took);
+  /// A run began.
+  void run_started(const job& x);
   /// A late write of a run that had lost its job.
   void fenced();
   void rescued(size_t jobs);
-  void claimed(size_t jobs);
   void enqueued(std::string_view type, size_t jobs);
-  void running(size_t jobs);
-  void restarted(std::string_view actor);
-  void responded(int status, caf::timespan took);
-  void connections(int64_t change);
+  /// A job reached a final status.
+  void finished(std::string_view type, job_status status);
+  void slots(size_t all, size_t busy);
   void watchers(size_t count);
 
 private:
   /// Of one job type; found in the registry at its first use.
-  struct type_counters {
-    caf::telemetry::int_counter* enqueued = nullptr;
-    caf::telemetry::dbl_counter* run_seconds = nullptr;
-    std::map<run_outcome, caf::telemetry::int_counter*> runs;
+  struct type_metrics {
+    caf::telemetry::int_counter* enqueued;
+    caf::telemetry::int_counter* started;
+    caf::telemetry::dbl_histogram* wait_seconds;
+    caf::telemetry::dbl_histogram* run_seconds;
+    /// By status; those that are not final have none.
+    std::array<caf::telemetry::int_counter*, 5> finished;
+    std::map<run_outcome, caf::telemetry::int_counter*> ended;
   };
 
-  type_counters& of(std::string_view type);
+  type_metrics& of(std::string_view type);
 
   caf::telemetry::metric_registry& registry_;
-  std::map<std::string, type_counters, std::less<>> types_;
-  /// By status. Few: every connection keeps its own.
-  std::vector<std::pair<int, caf::telemetry::int_counter*>> responses_;
+  std::map<std::string, type_metrics, std::less<>> types_;
   caf::telemetry::int_counter* writes_;
   caf::telemetry::dbl_histogram* commit_seconds_;
-  caf::telemetry::int_gauge* database_away_;
+  caf::telemetry::int_gauge* database_up_;
   caf::telemetry::int_counter* fenced_;
   caf::telemetry::int_counter* rescued_;
-  caf::telemetry::int_counter* claimed_;
-  caf::telemetry::int_gauge* running_;
-  caf::telemetry::int_gauge* connections_;
+  caf::telemetry::int_gauge* slots_;
+  caf::telemetry::int_gauge* busy_;
   caf::telemetry::int_gauge* watchers_;
-  caf::telemetry::dbl_histogram* response_seconds_;
 };
-
-/// The registry in Prometheus' text format 0.0.4.
-std::string prometheus_text(caf::actor_system& sys);
 
 } // namespace reeve

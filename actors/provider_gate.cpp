@@ -29,7 +29,8 @@ provider_gate_state::provider_gate_state(provider_gate_actor::pointer self,
   : self_(self),
     lane_(std::move(options), first_ticket(self->id())),
     watcher_(std::move(watcher)),
-    random_(seed) {
+    random_(seed),
+    metrics_(self->system(), lane_.report(self->clock().now()).name) {
   // nop
 }
 
@@ -71,7 +72,10 @@ caf::result<permit_answer> provider_gate_state::ask(const permit_request& x) {
 }
 
 void provider_gate_state::give_back(const permit_return& x) {
-  lane_.give_back(x.permit, x.how, self_->clock().now(), random());
+  auto now = self_->clock().now();
+  lane_.give_back(x.permit, x.how, now, random());
+  if (auto i = callers_.find(x.permit); i != callers_.end())
+    metrics_.called(x.how, now - i->second.since);
   if (x.how && x.how->effect != lane_effect::none)
     last_error_ = x.how->message;
   forget(x.permit);
@@ -84,6 +88,9 @@ void provider_gate_state::on_down(const caf::actor_addr& holder) {
     if (who.holder == holder)
       lost.push_back(ticket);
   for (auto ticket : lost) {
+    const auto& who = callers_.at(ticket);
+    if (!who.open.pending())
+      metrics_.called(std::nullopt, self_->clock().now() - who.since);
     lane_.give_back(ticket, std::nullopt, self_->clock().now(), random());
     callers_.erase(ticket);
   }
@@ -117,6 +124,7 @@ void provider_gate_state::advance() {
     if (i == callers_.end())
       continue;
     auto is_no = answer.permit == 0;
+    i->second.since = self_->clock().now();
     i->second.open.deliver(std::move(answer));
     if (is_no)
       forget(ticket);

@@ -3,6 +3,7 @@
 
 #include "actors/interfaces.hpp"
 #include "actors/lane.hpp"
+#include "actors/provider_metrics.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
 #include <caf/typed_response_promise.hpp>
@@ -27,9 +28,13 @@ public:
 
 private:
   /// Somebody who waits for a permit, or holds one: then `open` is delivered.
+  using time_point = lane::time_point;
+
   struct caller {
     caf::actor_addr holder;
     caf::typed_response_promise<permit_answer> open;
+    /// When it got its permit.
+    time_point since{};
   };
 
   caf::result<permit_answer> ask(const permit_request& x);
@@ -45,8 +50,6 @@ private:
   double random();
   actor_report status() const;
 
-  using time_point = lane::time_point;
-
   provider_gate_actor::pointer self_;
   lane lane_;
   lane_watcher_actor watcher_;
@@ -58,6 +61,7 @@ private:
   /// The next timer; empty: none is set.
   std::optional<time_point> armed_for_;
   std::string last_error_;
+  provider_metrics metrics_;
 };
 
 using provider_gate_impl =

@@ -22,6 +22,8 @@ supervisor_state::supervisor_state(supervisor_actor::pointer self,
     children_(options_.budget),
     random_(options_.seed),
     started_at_(self->clock().now()) {
+  for (const auto& [type, lanes] : options_.types)
+    metrics_.know(type);
   add_children();
 }
 
@@ -204,7 +206,9 @@ void supervisor_state::on_changes(committed_changes& x) {
         due_now.insert(job->seq);
       else if (scheduler_)
         self_->send(scheduler_, due_atom_v, int64_t{wait.count()});
-    } else if (job->status == job_status::processing) {
+    } else if (is_final(job->status)) {
+      metrics_.finished(job->type, job->status);
+    } else {
       due_now.erase(job->seq);
       if (job->cancel_requested)
         stop_run(key_of(*job), stop_reason::cancelled);

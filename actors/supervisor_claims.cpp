@@ -175,7 +175,8 @@ void supervisor_state::on_claimed(claimed& x) {
   // More of what this claim could not take is no reason to ask again.
   auto again = look_again_ || backlog_;
   nothing_left_ = !again && !x.more && !is_partial;
-  metrics_.claimed(x.jobs.size());
+  for (const auto& job : x.jobs)
+    metrics_.run_started(job);
   if (x.next_due_in && scheduler_)
     self_->send(scheduler_, due_atom_v, int64_t{x.next_due_in->count()});
   hand_out(x.jobs);

@@ -202,7 +202,6 @@ void supervisor_state::restart(const std::string& name) {
   if (who->state != child_state::running)
     return;
   ++who->restarts;
-  metrics_.restarted(name);
   log::info("supervisor.child-restarted",
             {{"actor", name}, {"restarts", who->restarts}});
   look_for_work();

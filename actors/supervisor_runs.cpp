@@ -224,8 +224,8 @@ void supervisor_state::on_settled(run_key key) {
   if (i == unsettled_.end())
     return;
   const auto& write = i->second.write;
-  metrics_.settled(write.claimed.type, write.outcome,
-                   self_->clock().now() - i->second.started);
+  metrics_.run_ended(write.claimed.type, write.outcome,
+                     self_->clock().now() - i->second.started);
   // There may be room for one on another node now.
   if (db_ && type(write.claimed.type).concurrency > 0)
     self_->send(db_, announce_atom_v);
@@ -324,7 +324,8 @@ void supervisor_state::stop_run(run_key which, stop_reason why) {
 
 void supervisor_state::count_running() {
   auto is_busy = [](const slot& x) { return !x.runs.empty(); };
-  metrics_.running(static_cast<size_t>(std::ranges::count_if(slots_, is_busy)));
+  metrics_.slots(slots_.size(),
+                 static_cast<size_t>(std::ranges::count_if(slots_, is_busy)));
 }
 
 } // namespace reeve

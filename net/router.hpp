@@ -15,11 +15,19 @@ namespace reeve::net {
 /// What stood at the `{name}` places of a pattern.
 using path_parameters = std::map<std::string, std::string, std::less<>>;
 
+/// What a route is called; it lives as long as its router.
+struct route_name {
+  std::string method;
+  /// Like `/api/jobs/{id}/events`.
+  std::string pattern;
+};
+
 template <class Handler>
 class router {
 public:
   struct found {
     const Handler* handler;
+    const route_name* name;
     path_parameters parameters;
   };
 
@@ -32,9 +40,7 @@ public:
 
   using match_result = std::variant<found, wrong_method, not_found>;
 
-  struct route {
-    std::string method;
-    std::string pattern;
+  struct route : route_name {
     std::vector<std::string> segments;
     Handler handler;
   };
@@ -75,7 +81,8 @@ template <class Handler>
 router<Handler>& router<Handler>::add(std::string method, std::string pattern,
                                       Handler handler) {
   auto segments = detail::split_pattern(pattern);
-  routes_.push_back({std::move(method), std::move(pattern), std::move(segments),
+  routes_.push_back({{std::move(method), std::move(pattern)},
+                     std::move(segments),
                      std::move(handler)});
   return *this;
 }
@@ -101,7 +108,7 @@ typename router<Handler>::match_result router<Handler>::match(
     }
   }
   if (chosen != nullptr)
-    return found{&chosen->handler,
+    return found{&chosen->handler, chosen,
                  detail::parameters_of(chosen->segments, segments)};
   if (allowed.empty())
     return not_found{};

@@ -45,13 +45,12 @@ connection_state::connection_state(
     supervisor_(std::move(supervisor)),
     gateway_(std::move(gateway)),
     context_(std::move(context)),
-    metrics_(self->system()),
     http_(limits_of(context_->http), self->clock().now()) {
-  metrics_.connections(1);
+  context_->metrics->connections(1);
 }
 
 connection_state::~connection_state() {
-  metrics_.connections(-1);
+  context_->metrics->connections(-1);
   if (current_)
     current_->close();
 }
@@ -249,7 +248,8 @@ void connection_state::drain() {
 }
 
 void connection_state::count_response(int status) {
-  metrics_.responded(status, self_->clock().now() - request_started_);
+  context_->metrics->responded(current_->route(), status,
+                               self_->clock().now() - request_started_);
 }
 
 } // namespace reeve

@@ -5,7 +5,6 @@
 #include "actors/gateway/context.hpp"
 #include "actors/gateway/exchange.hpp"
 #include "actors/interfaces.hpp"
-#include "actors/metrics.hpp"
 #include "net/connection.hpp"
 
 #include <caf/io/all.hpp>
@@ -55,7 +54,6 @@ private:
   supervisor_actor supervisor_;
   caf::actor_addr gateway_;
   std::shared_ptr<const gateway_context> context_;
-  metrics metrics_;
   net::connection http_;
   std::shared_ptr<exchange> current_;
   caf::actor_clock::time_point request_started_;

@@ -3,6 +3,7 @@
 
 #include "actors/gateway/alarm.hpp"
 #include "actors/gateway/event_texts.hpp"
+#include "actors/gateway/http_metrics.hpp"
 #include "config/options.hpp"
 
 #include <atomic>
@@ -28,6 +29,8 @@ struct gateway_context {
   bool shared_store = false;
   caf::timespan watch_poll = std::chrono::seconds{1};
   caf::timespan keep_alive = std::chrono::seconds{15};
+  /// Of all connections.
+  std::shared_ptr<http_metrics> metrics;
   /// Timers of all connections; without it they are CAF's.
   alarm_actor alarm;
   /// Each watcher that looks keeps a copy; its use count is their number.

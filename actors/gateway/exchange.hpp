@@ -79,8 +79,14 @@ public:
     who_ = std::move(x);
   }
 
-  void set_parameters(net::path_parameters x) {
+  void set_route(const net::route_name* route, net::path_parameters x) {
+    route_ = route;
     parameters_ = std::move(x);
+  }
+
+  /// Null: no route serves it.
+  const net::route_name* route() const noexcept {
+    return route_;
   }
 
   // -- the answer -------------------------------------------------------------
@@ -181,6 +187,7 @@ private:
   supervisor_actor supervisor_;
   std::shared_ptr<const gateway_context> context_;
   net::http_request request_;
+  const net::route_name* route_ = nullptr;
   net::path_parameters parameters_;
   caller who_;
   std::function<void(const job_event&)> on_event_;

@@ -91,6 +91,7 @@ gateway_actor spawn_gateway(caf::actor_system& sys, supervisor_actor supervisor,
                             std::shared_ptr<const gateway_context> context) {
   auto own = std::make_shared<gateway_context>(*context);
   own->alarm = sys.spawn<alarm_impl, caf::hidden>();
+  own->metrics = std::make_shared<http_metrics>(sys);
   caf::actor_config cfg{&sys.middleman().backend()};
   return sys.spawn_class<gateway_impl, caf::no_spawn_options>(
     cfg, std::move(supervisor), std::move(own));

@@ -1,6 +1,6 @@
 // actors/gateway/operations.cpp -- what operators and their tools look at.
 #include "actors/gateway/routes.hpp"
-#include "actors/metrics.hpp"
+#include "actors/node_metrics.hpp"
 
 namespace reeve {
 
@@ -18,12 +18,58 @@ void get_readiness(exchange& x) {
     ready_atom_v);
 }
 
-void get_metrics(exchange& x) {
-  require_operator(x);
+namespace {
+
+/// Prometheus waits for ten seconds. A database that takes longer than this is
+/// as good as away.
+constexpr auto scrape_patience = std::chrono::seconds{5};
+
+using figures_ptr = std::shared_ptr<scraped_figures>;
+
+void respond_with(exchange& x, const scraped_figures& figures) {
   x.respond(net::http_response{
     200,
     {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
-    prometheus_text(x.system())});
+    prometheus_text(x.system(), figures)});
+}
+
+void ask_for_counts(exchange& x, const figures_ptr& figures) {
+  x.after(scrape_patience,
+          [figures](exchange& x) { respond_with(x, *figures); });
+  x.ask_or<store_stats>(
+    [figures](exchange& x, store_stats& found) {
+      figures->stats = std::move(found);
+      respond_with(x, *figures);
+    },
+    [figures](exchange& x, caf::error&) { respond_with(x, *figures); },
+    stats_atom_v);
+}
+
+void ask_for_lanes(exchange& x, const figures_ptr& figures) {
+  x.ask_or<lane_reports>(
+    [figures](exchange& x, lane_reports& found) {
+      figures->lanes = std::move(found);
+      ask_for_counts(x, figures);
+    },
+    [figures](exchange& x, caf::error&) { ask_for_counts(x, figures); },
+    lanes_query{});
+}
+
+} // namespace
+
+// Whatever is not answered is left out: the rest is of use without it.
+void get_metrics(exchange& x) {
+  require_operator(x);
+  auto figures = std::make_shared<scraped_figures>();
+  for (const auto& [type, options] : x.context().types)
+    figures->known_types.insert(type);
+  x.ask_or<tree_report>(
+    [figures](exchange& x, tree_report& found) {
+      figures->tree = std::move(found);
+      ask_for_lanes(x, figures);
+    },
+    [figures](exchange& x, caf::error&) { ask_for_lanes(x, figures); },
+    tree_atom_v);
 }
 
 void get_actors(exchange& x) {

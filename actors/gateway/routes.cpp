@@ -90,7 +90,7 @@ void dispatch(exchange& x) {
     // Ids have one spelling inside; other names are what they are.
     if (auto i = found->parameters.find("id"); i != found->parameters.end())
       i->second = lower_case(i->second);
-    x.set_parameters(std::move(found->parameters));
+    x.set_route(found->name, std::move(found->parameters));
     (*found->handler)(x);
   } else if (auto* wrong = std::get_if<router::wrong_method>(&match)) {
     refuse_method(x, wrong->allowed);

@@ -93,9 +93,9 @@ class Metrics(NodeTest):
 
     def test_format(self):
         fresh = self.metrics(self.node)
-        for name in ("reeve_store_writes_total", "reeve_jobs_running",
-                     "reeve_http_connections", "reeve_store_away",
-                     "reeve_jobs_claimed_total", "reeve_jobs_fenced_total"):
+        for name in ("reeve_database_writes_total", "reeve_slots_busy",
+                     "reeve_http_connections", "reeve_database_up",
+                     "reeve_jobs_rescued_total", "reeve_jobs_fenced_total"):
             self.assertIn((name, ()), fresh)
         self.node.wait_for_job(self.node.add_job('"\\\n')["id"])
         self.metrics(self.node)
@@ -118,24 +118,41 @@ class Metrics(NodeTest):
         now = self.metrics(node)
         card = 'type="CARD_ANALYSIS"'
         self.assertEqual(now[("reeve_jobs_enqueued_total", (card,))], 10)
-        self.assertEqual(now[("reeve_jobs_claimed_total", ())], 5)
-        self.assertEqual(now[("reeve_jobs_runs_total",
-                              ('outcome="completed"', card))], 2)
-        self.assertEqual(now[("reeve_jobs_runs_total",
-                              ('outcome="failed_permanently"', card))], 3)
-        self.assertEqual(now[("reeve_http_responses_total",
-                              ('status="202"',))], 5)
-        self.assertEqual(now[("reeve_http_responses_total",
-                              ('status="404"',))], 5)
-        self.assertEqual(now[("reeve_http_responses_total",
-                              ('status="400"',))], 1)
-        responses = sum(value for (name, _), value in now.items()
-                        if name == "reeve_http_responses_total")
-        self.assertEqual(now[("reeve_http_response_seconds_count", ())],
-                         responses)
-        for name in ("reeve_jobs_running", "reeve_store_away",
-                     "reeve_jobs_fenced_total", "reeve_jobs_rescued_total"):
+        self.assertEqual(now[("reeve_runs_started_total", (card,))], 5)
+        self.assertEqual(now[("reeve_job_wait_seconds_count", (card,))], 5)
+        self.assertEqual(
+            now[("reeve_run_duration_seconds_count", (card,))], 5)
+        for outcome, count in (("completed", 2), ("failed_permanently", 3)):
+            self.assertEqual(now[("reeve_runs_ended_total",
+                                  (f'outcome="{outcome}"', card))], count)
+        for status, count in (("COMPLETED", 2), ("FAILED", 3),
+                              ("CANCELLED", 1)):
+            key = (f'status="{status}"', card)
+            self.assertEqual(now[("reeve_jobs_finished_total", key)], count)
+            self.assertEqual(now[("reeve_jobs", key)], count)
+        self.assertEqual(now[("reeve_jobs", ('status="PENDING"', card))], 4)
+        self.assertEqual(now[("reeve_jobs_oldest_due_age_seconds", ())], 0)
+
+        def requests(code: str, method: str, route: str) -> float:
+            return now[("reeve_http_requests_total", (
+                f'code="{code}"', f'method="{method}"', f'route="{route}"'))]
+        self.assertEqual(requests("2xx", "POST", "/api/jobs"), 4)
+        self.assertEqual(requests("2xx", "POST", "/api/jobs/batch"), 1)
+        self.assertEqual(requests("4xx", "GET", "/api/jobs"), 1)
+        self.assertEqual(requests("5xx", "GET", "/api/jobs"), 0)
+        self.assertEqual(requests("4xx", "other", "none"), 5)
+        self.assertNotIn(later["id"], node.get("/metrics").body.decode())
+        count = {suffix: sum(value for (name, _), value in now.items()
+                             if name == "reeve_http_request" + suffix)
+                 for suffix in ("s_total", "_duration_seconds_count")}
+        self.assertEqual(*count.values())
+        for name in ("reeve_slots_busy", "reeve_jobs_fenced_total",
+                     "reeve_jobs_rescued_total"):
             self.assertEqual(now[(name, ())], 0, name)
+        self.assertEqual(now[("reeve_slots", ())], 3)
+        self.assertEqual(now[("reeve_database_up", ())], 1)
+        self.assertEqual(now[("reeve_actor_restarts_total",
+                              ('actor="db"',))], 0)
 
     def test_gauges_go_back(self):
         node = self.start_node()
@@ -162,7 +179,7 @@ class Metrics(NodeTest):
         node = self.start_node(fake.options)
         made = node.add_scrap("!fault ok;delay=0.6\nRuns for a moment.")
         node.wait_for_job(made["job_id"], "PROCESSING")
-        self.assertEqual(self.metrics(node)[("reeve_jobs_running", ())], 1)
+        self.assertEqual(self.metrics(node)[("reeve_slots_busy", ())], 1)
         node.wait_for_job(made["job_id"], "COMPLETED")
 
 

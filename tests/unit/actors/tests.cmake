@@ -7,6 +7,7 @@ reeve_test(reeve-actors-tests reeve_actors
   unit/actors/event_hub.test.cpp
   unit/actors/executor.test.cpp
   unit/actors/explanation.test.cpp
+  unit/actors/exposition.test.cpp
   unit/actors/gateway_alarm.test.cpp
   unit/actors/gateway_days.test.cpp
   unit/actors/gateway_event_texts.test.cpp
