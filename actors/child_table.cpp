@@ -52,6 +52,38 @@ death_notice child_table::on_down(const caf::actor_addr& address,
   return {who, budget_.first_backoff * (1u << (deaths.size() - 1))};
 }
 
+void child_table::on_started(child& x, caf::actor handle, time_point now) {
+  x.handle = std::move(handle);
+  x.meter = meter_of(x.handle);
+  x.state = child_state::running;
+  x.started_at = now;
+}
+
+void child_table::note_restart(child& x) {
+  ++x.restarts;
+  auto asked = std::exchange(x.asked, std::nullopt);
+  x.history.push_back(
+    {wall_clock(), asked.value_or(x.last_error), asked.has_value()});
+  if (x.history.size() > most_restart_notes)
+    x.history.pop_front();
+}
+
+void child_table::forgive(child& x, std::string why) {
+  x.handle = nullptr;
+  x.recent_deaths.clear();
+  x.asked = std::move(why);
+}
+
+budget_left child_table::left_of(const child& x, time_point now) const {
+  auto is_recent = [&](time_point died) {
+    return now - died <= budget_.window;
+  };
+  auto deaths =
+    static_cast<uint32_t>(std::ranges::count_if(x.recent_deaths, is_recent));
+  return {budget_.deaths - std::min(deaths, budget_.deaths), budget_.deaths,
+          budget_.window};
+}
+
 std::string_view to_string(child_state x) {
   switch (x) {
     case child_state::running:

@@ -2,6 +2,8 @@
 // may be started again. Pure: time comes from outside.
 #pragma once
 
+#include "actors/metered_actor.hpp"
+
 #include <caf/actor.hpp>
 #include <caf/actor_addr.hpp>
 #include <caf/actor_clock.hpp>
@@ -34,7 +36,13 @@ struct child {
 
   caf::actor handle;
   child_state state = child_state::stopped;
+  /// Of the living actor; nullptr: it is not metered.
+  actor_meter_ptr meter;
   uint32_t restarts = 0;
+  /// The newest ones, oldest first.
+  std::deque<restart_note> history;
+  /// Why an operator wants it to be started anew; until it is.
+  std::optional<std::string> asked;
   std::string last_error;
   caf::actor_clock::time_point started_at;
   std::deque<caf::actor_clock::time_point> recent_deaths;
@@ -72,6 +80,18 @@ public:
   /// degraded and an essential child is left stopped.
   death_notice on_down(const caf::actor_addr& address, std::string reason,
                        time_point now);
+
+  /// Books that a child runs.
+  void on_started(child& x, caf::actor handle, time_point now);
+
+  /// Books that a child was started again, at an operator's wish or because it
+  /// had died.
+  void note_restart(child& x);
+
+  /// An operator takes the child's deaths for settled.
+  void forgive(child& x, std::string why);
+
+  budget_left left_of(const child& x, time_point now) const;
 
   std::deque<child>& all() noexcept {
     return children_;

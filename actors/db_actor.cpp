@@ -191,6 +191,7 @@ void db_actor_state::flush() {
   flush_scheduled_ = false;
   if (away_ || waiting_.empty())
     return;
+  queue_.record(static_cast<double>(waiting_.size()));
   size_t writes = 0, count = 0;
   while (count < waiting_.size()
          && (count == 0
@@ -224,7 +225,10 @@ void db_actor_state::commit(std::vector<pending>& batch) {
   backoff_ = options_.first_backoff;
   ++commits_;
   writes_ += entries.size();
-  metrics_.committed(entries.size(), self_->clock().now() - started);
+  auto took = self_->clock().now() - started;
+  metrics_.committed(entries.size(), took);
+  batch_.record(static_cast<double>(entries.size()));
+  commit_seconds_.record(std::chrono::duration<double>(took).count());
   auto leaves_work = publish(entries, answers);
   std::span rest{answers};
   for (auto& x : batch) {
@@ -319,7 +323,8 @@ actor_report db_actor_state::status() const {
   actor_report result;
   result.state = away_ ? "away" : waiting_.empty() ? "idle" : "running";
   result.mailbox = self_->mailbox().size() + waiting_.size();
-  result.messages = writes_;
+  result.counts = {{"writes", writes_}, {"commits", commits_}};
+  result.commits = {batch_.read(), commit_seconds_.read(), queue_.read()};
   result.last_error = last_error_;
   return result;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/interfaces.hpp"
+#include "actors/metered_actor.hpp"
 #include "actors/metrics.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
@@ -82,8 +83,12 @@ private:
   std::optional<caf::actor_clock::time_point> announced_at_;
   uint64_t commits_ = 0;
   uint64_t writes_ = 0;
+  // As `commit_figures`.
+  log_histogram batch_{1, 16};
+  log_histogram commit_seconds_{1e-6, 28};
+  log_histogram queue_{1, 20};
 };
 
-using db_actor_impl = db_actor::stateful_impl<db_actor_state>;
+using db_actor_impl = metered_actor<db_actor::stateful_impl<db_actor_state>>;
 
 } // namespace reeve

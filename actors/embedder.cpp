@@ -204,7 +204,7 @@ actor_report embedder_state::status() const {
   actor_report result;
   result.state = running_ ? "running" : "idle";
   result.mailbox = self_->mailbox().size() + waiting_.size();
-  result.messages = calls_;
+  result.counts = {{"calls", calls_}};
   result.last_error = last_error_;
   return result;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "actors/interfaces.hpp"
+#include "actors/metered_actor.hpp"
 #include "processors/ai/analysis_model.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
@@ -89,7 +90,8 @@ private:
   std::string last_error_;
 };
 
-using embedder_impl = embedder_actor::stateful_impl<embedder_state>;
+using embedder_impl =
+  metered_actor<embedder_actor::stateful_impl<embedder_state>>;
 
 /// The thread that the calls block.
 class embedding_caller_state {

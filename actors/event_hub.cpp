@@ -113,7 +113,7 @@ actor_report event_hub_state::status() const {
   actor_report result;
   result.state = "idle";
   result.mailbox = self_->mailbox().size();
-  result.messages = published_;
+  result.counts = {{"events", published_}, {"watchers", watchers_.size()}};
   return result;
 }
 

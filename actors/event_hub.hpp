@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/interfaces.hpp"
+#include "actors/metered_actor.hpp"
 #include "actors/metrics.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
@@ -54,7 +55,8 @@ private:
   uint64_t published_ = 0;
 };
 
-using event_hub_impl = event_hub_actor::stateful_impl<event_hub_state>;
+using event_hub_impl =
+  metered_actor<event_hub_actor::stateful_impl<event_hub_state>>;
 
 /// True when a change of this job belongs to what the filter asks for.
 bool fits(const watch_filter& filter, const job& x);

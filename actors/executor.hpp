@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/interfaces.hpp"
+#include "actors/metered_actor.hpp"
 #include "processors/registry.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
@@ -31,6 +32,7 @@ private:
 };
 
 /// To be spawned `caf::detached`: `run` blocks for as long as the job takes.
-using executor_impl = executor_actor::stateful_impl<executor_state>;
+using executor_impl =
+  metered_actor<executor_actor::stateful_impl<executor_state>>;
 
 } // namespace reeve

@@ -10,7 +10,8 @@ namespace reeve {
 
 /// What every long-lived actor answers; its mailbox depth is its own view.
 using inspectable_actor = caf::typed_actor<
-  // Never fails; the supervisor fills in name, parent and restarts.
+  // Never fails; the supervisor fills in name, parent, restarts and what the
+  // actor's meter says.
   caf::result<actor_report>(status_atom)>;
 
 /// Reads, from committed state only. All fail with `store_unavailable`.
@@ -215,6 +216,10 @@ using supervisor_actor = run_services_actor::extend_with<writer_actor>::extend<
   caf::result<lane_reports>(lanes_query),
   // Opens a paused lane. Fails with `not_found`.
   caf::result<done>(resume_lane),
+  // Starts an actor anew; the answer is what the tree shows of it then. Its
+  // runs go back unspent. Fails with `not_found`, `conflict` (with a text for
+  // the operator) and `shutting_down`.
+  caf::result<actor_report>(restart_actor),
   // Why a job does not run. Fails with `not_found`.
   caf::result<explanation>(explain_query),
   // From a gate.

@@ -188,9 +188,10 @@ void job_actor_state::give_up() {
   news.ended.push_back(std::move(end));
   stopped_.reset();
   progress_ = {};
-  bundle_ = nullptr;
+  // `job` is one of its runs.
+  auto finished = std::exchange(bundle_, nullptr);
   open_ = 0;
-  replace_executor();
+  replace_executor(job.id);
   self_->send(owner_, std::move(news));
 }
 
@@ -236,11 +237,17 @@ void job_actor_state::send_progress() {
 
 void job_actor_state::spawn_executor() {
   executor_ = make_executor_(job_actor{self_});
+  executor_meter_ = meter_of(executor_);
+  executor_started_ = self_->clock().now();
   self_->monitor(executor_);
 }
 
-void job_actor_state::replace_executor() {
+void job_actor_state::replace_executor(const std::string& job_id) {
   ++abandoned_;
+  replacements_.push_back(
+    {wall_clock(), "job " + job_id + " ignored the request to stop", false});
+  if (replacements_.size() > most_restart_notes)
+    replacements_.pop_front();
   self_->demonitor(executor_);
   caf::anon_send_exit(executor_, caf::exit_reason::kill);
   spawn_executor();
@@ -250,15 +257,35 @@ actor_report job_actor_state::status() const {
   actor_report result;
   result.state = !bundle_ ? "idle" : stopped_ ? "stopping" : "running";
   result.mailbox = self_->mailbox().size();
-  result.messages = runs_;
+  result.counts = {{"runs", runs_}};
   if (bundle_) {
     auto current = bundle_->current();
     const auto* what = current ? current->what : &bundle_->runs().front();
-    result.job_id = what->job.id;
+    auto since = current ? current->since : started_;
+    result.job = current_job{what->job.id, what->job.type,
+                             wall_clock(self_->clock().now() - since)};
     result.mailbox += open_ - 1;
   }
   if (abandoned_ > 0)
     result.last_error = std::to_string(abandoned_) + " executors abandoned";
+  result.children.push_back(describe_executor(result));
+  return result;
+}
+
+// It cannot be asked while a processor has its thread.
+actor_report job_actor_state::describe_executor(const actor_report& own) const {
+  actor_report result;
+  result.name = "executor";
+  result.id = executor_.id();
+  result.state = own.state;
+  result.job = own.job;
+  if (executor_meter_)
+    describe(*executor_meter_, result);
+  result.restarts = abandoned_;
+  result.restart_history = {replacements_.begin(), replacements_.end()};
+  if (!replacements_.empty())
+    result.last_error = replacements_.back().reason;
+  result.uptime = in_ms(self_->clock().now() - executor_started_);
   return result;
 }
 

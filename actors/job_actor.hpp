@@ -2,9 +2,11 @@
 #pragma once
 
 #include "actors/interfaces.hpp"
+#include "actors/metered_actor.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
 
+#include <deque>
 #include <functional>
 #include <optional>
 
@@ -68,14 +70,19 @@ private:
   void on_progress(run_progress& x);
   void send_progress();
   void spawn_executor();
-  void replace_executor();
+  void replace_executor(const std::string& job_id);
   actor_report status() const;
+  actor_report describe_executor(const actor_report& own) const;
 
   job_actor::pointer self_;
   run_owner_actor owner_;
   executor_factory make_executor_;
   job_actor_options options_;
   executor_actor executor_;
+  actor_meter_ptr executor_meter_;
+  time_point executor_started_;
+  /// Of those that were abandoned, the newest.
+  std::deque<restart_note> replacements_;
   run_bundle_ptr bundle_;
   /// Runs of the bundle that have neither ended nor gone back.
   size_t open_ = 0;
@@ -91,6 +98,6 @@ private:
   uint32_t abandoned_ = 0;
 };
 
-using job_actor_impl = job_actor::stateful_impl<job_actor_state>;
+using job_actor_impl = metered_actor<job_actor::stateful_impl<job_actor_state>>;
 
 } // namespace reeve

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/interfaces.hpp"
+#include "actors/metered_actor.hpp"
 #include "actors/scheduler.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
@@ -31,11 +32,16 @@ private:
   source_factory connect_;
   wakeable_actor target_;
   std::unique_ptr<wake_source> source_;
+  caf::actor_clock::time_point connected_at_;
+  /// The last connection was lost, and this one has not shown yet that it is
+  /// any better: the node counts on its polls.
+  bool doubtful_ = false;
   uint64_t heard_ = 0;
   std::string last_error_;
 };
 
 /// To be spawned `caf::detached`: it waits on its connection.
-using listener_impl = listener_actor::stateful_impl<listener_state>;
+using listener_impl =
+  metered_actor<listener_actor::stateful_impl<listener_state>>;
 
 } // namespace reeve

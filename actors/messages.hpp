@@ -2,6 +2,7 @@
 // process, hence most are not serializable.
 #pragma once
 
+#include "actors/log_histogram.hpp"
 #include "actors/run_bundle.hpp"
 #include "persistence/job_store.hpp"
 #include "processors/processor.hpp"
@@ -11,12 +12,14 @@
 #include <caf/error.hpp>
 #include <caf/is_error_code_enum.hpp>
 #include <caf/string_view.hpp>
+#include <caf/timespan.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -128,21 +131,6 @@ struct watch_started {
   caf::actor_addr hub;
 };
 
-/// An actor as `/api/actors` shows it.
-struct actor_report {
-  std::string name;
-  uint64_t id = 0;
-  std::string parent;
-  /// `running`, `idle`, `degraded`, `away`, `draining`, `unresponsive`, …
-  std::string state;
-  uint64_t mailbox = 0;
-  uint64_t messages = 0;
-  uint32_t restarts = 0;
-  std::string last_error;
-  std::chrono::milliseconds uptime{0};
-  std::optional<std::string> job_id;
-};
-
 /// What a lane does with calls.
 enum class lane_state : uint8_t {
   open,
@@ -174,6 +162,78 @@ struct lane_report {
   /// Outages in a row.
   uint32_t outages = 0;
   rate_limits limits;
+};
+
+/// A restart of an actor.
+struct restart_note {
+  timestamp at;
+  std::string reason;
+  bool by_operator = false;
+};
+
+/// How many notes of restarts are kept of an actor.
+inline constexpr size_t most_restart_notes = 10;
+
+/// What the clock on the wall shows, or showed that long ago; to be shown only.
+inline timestamp wall_clock(caf::timespan ago = caf::timespan{0}) {
+  return std::chrono::floor<timestamp::duration>(
+    std::chrono::system_clock::now() - ago);
+}
+
+/// How often an actor may still die before it is not started again.
+struct budget_left {
+  uint32_t deaths = 0;
+  uint32_t of = 0;
+  std::chrono::seconds window{0};
+};
+
+/// The run that a slot or its executor is at.
+struct current_job {
+  std::string id;
+  std::string type;
+  timestamp since;
+};
+
+/// What the db actor's transactions are like.
+struct commit_figures {
+  /// Writes in one transaction.
+  distribution batch;
+  /// Seconds until it was committed.
+  distribution seconds;
+  /// Requests that wait when a transaction begins, its own included.
+  distribution queue;
+};
+
+/// An actor as `/api/actors` shows it. Figures are those of this instance,
+/// since its start.
+struct actor_report {
+  std::string name;
+  uint64_t id = 0;
+  std::string parent;
+  /// `running`, `idle`, `degraded`, `away`, `draining`, `unresponsive`, …
+  std::string state;
+  /// Messages and requests that wait.
+  uint64_t mailbox = 0;
+  /// Messages handled.
+  uint64_t messages = 0;
+  /// Of messages, in seconds; empty: not known.
+  std::optional<distribution> wait;
+  std::optional<distribution> handling;
+  /// What it has done so far, by its own measure: `runs`, `reads`, …
+  std::vector<std::pair<std::string_view, uint64_t>> counts;
+  uint32_t restarts = 0;
+  /// The newest ones, oldest first.
+  std::vector<restart_note> restart_history;
+  /// Empty: its parent has none for it.
+  std::optional<budget_left> budget;
+  std::string last_error;
+  std::chrono::milliseconds uptime{0};
+  std::optional<current_job> job;
+  std::optional<commit_figures> commits;
+  /// Of a provider gate.
+  std::optional<lane_report> lane;
+  /// Of its own; the supervisor makes them rows, too.
+  std::vector<actor_report> children;
 };
 
 /// Asks for the right to make one call.
@@ -308,6 +368,12 @@ struct explain_query {
 
 struct resume_lane {
   std::string name;
+};
+
+/// An operator wants an actor to be started anew.
+struct restart_actor {
+  std::string name;
+  std::string reason;
 };
 
 struct tree_report {

@@ -168,8 +168,9 @@ actor_report provider_gate_state::status() const {
   actor_report result;
   result.state = to_string(report.state);
   result.mailbox = self_->mailbox().size() + report.waiting;
-  result.messages = report.calls;
+  result.counts = {{"calls", report.calls}};
   result.last_error = report.reason.empty() ? last_error_ : report.reason;
+  result.lane = std::move(report);
   return result;
 }
 

@@ -3,6 +3,7 @@
 
 #include "actors/interfaces.hpp"
 #include "actors/lane.hpp"
+#include "actors/metered_actor.hpp"
 #include "actors/provider_metrics.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
@@ -65,6 +66,6 @@ private:
 };
 
 using provider_gate_impl =
-  provider_gate_actor::stateful_impl<provider_gate_state>;
+  metered_actor<provider_gate_actor::stateful_impl<provider_gate_state>>;
 
 } // namespace reeve

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/interfaces.hpp"
+#include "actors/metered_actor.hpp"
 #include "actors/read_connection.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
@@ -34,6 +35,7 @@ private:
   read_connection store_;
 };
 
-using query_actor_impl = query_actor::stateful_impl<query_actor_state>;
+using query_actor_impl =
+  metered_actor<query_actor::stateful_impl<query_actor_state>>;
 
 } // namespace reeve

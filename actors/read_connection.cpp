@@ -21,7 +21,7 @@ read_connection::read_connection(store_opener connect)
 
 void read_connection::describe(actor_report& x) const {
   x.state = away_ ? "away" : "idle";
-  x.messages = reads_;
+  x.counts = {{"reads", reads_}};
   x.last_error = last_error_;
 }
 

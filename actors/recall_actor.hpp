@@ -3,6 +3,7 @@
 #pragma once
 
 #include "actors/interfaces.hpp"
+#include "actors/metered_actor.hpp"
 #include "actors/read_connection.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
@@ -26,6 +27,7 @@ private:
 };
 
 /// To be spawned `caf::detached`: the database blocks it.
-using recall_actor_impl = recall_actor::stateful_impl<recall_actor_state>;
+using recall_actor_impl =
+  metered_actor<recall_actor::stateful_impl<recall_actor_state>>;
 
 } // namespace reeve

@@ -23,7 +23,7 @@ recovery_actor::behavior_type recovery_state::make_behavior() {
       actor_report result;
       result.state = sweeping_ ? "sweeping" : "idle";
       result.mailbox = self_->mailbox().size();
-      result.messages = sweeps_;
+      result.counts = {{"sweeps", sweeps_}};
       result.last_error = last_error_;
       return result;
     },

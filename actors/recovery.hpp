@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/interfaces.hpp"
+#include "actors/metered_actor.hpp"
 #include "actors/metrics.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
@@ -49,6 +50,7 @@ private:
   std::string last_error_;
 };
 
-using recovery_impl = recovery_actor::stateful_impl<recovery_state>;
+using recovery_impl =
+  metered_actor<recovery_actor::stateful_impl<recovery_state>>;
 
 } // namespace reeve

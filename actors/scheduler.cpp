@@ -21,7 +21,7 @@ scheduler_actor::behavior_type scheduler_state::make_behavior() {
       actor_report result;
       result.state = next_ ? "waiting" : "idle";
       result.mailbox = self_->mailbox().size();
-      result.messages = wake_ups_;
+      result.counts = {{"wake_ups", wake_ups_}};
       return result;
     },
     [this](due_atom, int64_t milliseconds) {

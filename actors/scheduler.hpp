@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/interfaces.hpp"
+#include "actors/metered_actor.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
 
@@ -39,6 +40,7 @@ private:
   uint64_t wake_ups_ = 0;
 };
 
-using scheduler_impl = scheduler_actor::stateful_impl<scheduler_state>;
+using scheduler_impl =
+  metered_actor<scheduler_actor::stateful_impl<scheduler_state>>;
 
 } // namespace reeve

@@ -134,6 +134,7 @@ supervisor_actor::behavior_type supervisor_state::make_behavior() {
     [this](types_query) { return types(); },
     [this](lanes_query) { return lanes(); },
     [this](resume_lane& x) { return forward_to_gate<done>(x, x.name); },
+    [this](const restart_actor& x) { return restart(x); },
     [this](const explain_query& x) { return explain(x); },
     [this](lane_report& x) { on_lane(x); },
     [this](tree_atom) { return tree(); },

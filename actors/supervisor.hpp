@@ -8,6 +8,7 @@
 #include "actors/explanation.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/job_actor.hpp"
+#include "actors/metered_actor.hpp"
 #include "actors/metrics.hpp"
 #include "actors/pace.hpp"
 #include "actors/recovery.hpp"
@@ -152,13 +153,24 @@ private:
   void start(child& x);
   void recover();
   void serve();
-  void on_down(const caf::down_msg& x);
-  void restart(const std::string& name);
   caf::result<drain_report> drain();
   void interrupt_runs();
   void finish_drain_when_idle();
   void stop_children();
   void stop_next();
+
+  // -- restarts (supervisor_restarts.cpp) -------------------------------------
+
+  /// How long a new gateway may take to open its socket.
+  static constexpr auto listen_timeout = std::chrono::seconds{10};
+
+  void on_down(const caf::down_msg& x);
+  void let_go(const child& x);
+  void restart(const std::string& name);
+  void start_again(child& who);
+  caf::result<actor_report> restart(const restart_actor& x);
+  caf::error refuse_grandchild(const std::string& name) const;
+  slot* find_slot(std::string_view name);
 
   // -- claims (supervisor_claims.cpp) -----------------------------------------
 
@@ -191,7 +203,7 @@ private:
   // -- runs (supervisor_runs.cpp) ---------------------------------------------
 
   void on_reports(run_reports& x);
-  void on_slot_lost(slot& where);
+  void on_slot_lost(slot& where, run_outcome as, const std::string& message);
   size_t end_early(slot& where, run_outcome as, const std::string& message);
   std::optional<active_run> take_run(run_key which);
   std::optional<run_end> end_of(active_run run, outcome result);
@@ -232,6 +244,12 @@ private:
                             const lane_reports& lanes) const;
   caf::result<explanation> explain(const explain_query& x);
   node_view view_for(const job& what, const lane_reports& lanes) const;
+
+  // -- the tree (supervisor_tree.cpp) -----------------------------------------
+
+  /// An actor that is silent for longer is shown as unresponsive.
+  static constexpr auto status_timeout = std::chrono::milliseconds{250};
+
   caf::result<tree_report> tree();
   actor_report describe(const child& x) const;
   actor_report describe_self() const;
@@ -281,6 +299,7 @@ private:
   uint64_t decisions_ = 0;
 };
 
-using supervisor_impl = supervisor_actor::stateful_impl<supervisor_state>;
+using supervisor_impl =
+  metered_actor<supervisor_actor::stateful_impl<supervisor_state>>;
 
 } // namespace reeve

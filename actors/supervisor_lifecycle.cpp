@@ -1,5 +1,4 @@
-// actors/supervisor_lifecycle.cpp -- start in order, restart within a budget,
-// drain, stop in reverse.
+// actors/supervisor_lifecycle.cpp -- start in order, drain, stop in reverse.
 #include "actors/supervisor.hpp"
 
 #include "config/log.hpp"
@@ -24,7 +23,6 @@ constexpr auto sweep_timeout = 60s;
 constexpr auto settle_grace = 5s;
 /// How long one child may take to stop before it is killed.
 constexpr auto stop_grace = 2s;
-constexpr auto listen_timeout = 10s;
 
 template <class Handle>
 caf::actor untyped(const Handle& x) {
@@ -101,7 +99,7 @@ caf::result<uint16_t> supervisor_state::boot() {
 
 void supervisor_state::start(child& x) {
   try {
-    x.handle = x.start();
+    children_.on_started(x, x.start(), self_->clock().now());
   } catch (const store_unavailable& err) {
     // The database is away: nobody's fault, hence outside the budget.
     x.state = child_state::backing_off;
@@ -109,8 +107,6 @@ void supervisor_state::start(child& x) {
     self_->delayed_send(self_, factory_retry, restart_atom_v, x.name);
     return;
   }
-  x.state = child_state::running;
-  x.started_at = self_->clock().now();
   self_->monitor(x.handle);
 }
 
@@ -138,73 +134,6 @@ void supervisor_state::serve() {
   self_->request(gateway_, listen_timeout, caf::get_atom_v)
     .then([this](uint16_t port) { boot_promise_.deliver(port); },
           [this](caf::error& err) { boot_promise_.deliver(std::move(err)); });
-}
-
-// -- restarts -----------------------------------------------------------------
-
-void supervisor_state::on_down(const caf::down_msg& x) {
-  auto reason = to_string(x.reason);
-  auto notice = children_.on_down(x.source, reason, self_->clock().now());
-  if (notice.who == nullptr)
-    return;
-  auto& who = *notice.who;
-  if (stopping_) {
-    stop_next();
-    return;
-  }
-  log::error("supervisor.child-died",
-             {{"actor", who.name}, {"reason", reason}});
-  // A handle of a dead actor must not be used: requests answer at once.
-  if (who.name == "db")
-    db_ = nullptr;
-  else if (who.name == "query")
-    query_ = nullptr;
-  else if (who.name == "recall")
-    recall_ = nullptr;
-  else if (who.name == "embedder")
-    embedder_ = nullptr;
-  else if (who.name == "event-hub")
-    hub_ = nullptr;
-  else if (who.name == "scheduler")
-    scheduler_ = nullptr;
-  for (auto& gate : gates_)
-    if (gate.handle && gate.handle.address() == x.source)
-      gate.handle = nullptr;
-  for (auto& where : slots_)
-    if (where.name == who.name)
-      on_slot_lost(where);
-  if (notice.restart_after) {
-    self_->delayed_send(self_, *notice.restart_after, restart_atom_v, who.name);
-    return;
-  }
-  log::error("supervisor.budget-spent", {{"actor", who.name}});
-  auto is_usable = [](const child& c) {
-    return c.kind == child_kind::slot && c.state != child_state::degraded;
-  };
-  const auto& all = children_.all();
-  if (who.kind == child_kind::slot
-      && std::any_of(all.begin(), all.end(), is_usable))
-    return;
-  exit_reason_ =
-    caf::make_error(ec::restart_limit, who.name + " died too often: " + reason);
-  stop_children();
-}
-
-void supervisor_state::restart(const std::string& name) {
-  auto* who = children_.find(name);
-  if (who == nullptr || who->state != child_state::backing_off || stopping_)
-    return;
-  start(*who);
-  // A gateway whose port is taken ends when it is asked for it.
-  if (name == "gateway" && who->handle)
-    self_->request(gateway_, listen_timeout, caf::get_atom_v)
-      .then([](uint16_t) {}, [](const caf::error&) {});
-  if (who->state != child_state::running)
-    return;
-  ++who->restarts;
-  log::info("supervisor.child-restarted",
-            {{"actor", name}, {"restarts", who->restarts}});
-  look_for_work();
 }
 
 // -- stop ---------------------------------------------------------------------

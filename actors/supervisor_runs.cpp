@@ -84,9 +84,10 @@ void supervisor_state::give_back(std::vector<run_end>& ends,
       ends.push_back(given_back(std::move(*run), std::string{why}));
 }
 
-void supervisor_state::on_slot_lost(slot& where) {
+void supervisor_state::on_slot_lost(slot& where, run_outcome as,
+                                    const std::string& message) {
   where.handle = nullptr;
-  end_early(where, run_outcome::lost, "The actor that ran the job died");
+  end_early(where, as, message);
   look_if_any_is_left();
   finish_drain_when_idle();
 }

@@ -1,5 +1,5 @@
-// actors/supervisor_views.cpp -- what operators see: types, lanes, why a job
-// waits, and the tree of actors.
+// actors/supervisor_views.cpp -- what operators see: types, lanes, and why a
+// job waits.
 #include "actors/supervisor.hpp"
 
 #include <algorithm>
@@ -11,8 +11,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// An actor that is silent for longer is shown as unresponsive.
-constexpr auto status_timeout = 250ms;
 constexpr auto read_timeout = 10s;
 
 } // namespace
@@ -134,81 +132,6 @@ node_view supervisor_state::view_for(const job& what,
     if (std::find(i->second.begin(), i->second.end(), x.name)
         != i->second.end())
       result.lanes.push_back(x);
-  return result;
-}
-
-// -- the tree -----------------------------------------------------------------
-
-caf::result<tree_report> supervisor_state::tree() {
-  struct fan_in {
-    tree_report report;
-    size_t open = 0;
-  };
-  auto promise = self_->make_response_promise<tree_report>();
-  auto gathered = std::make_shared<fan_in>();
-  auto& actors = gathered->report.actors;
-  actors.push_back(describe_self());
-  for (const auto& x : children_.all())
-    actors.push_back(describe(x));
-  auto finish_one = [gathered, promise]() mutable {
-    if (--gathered->open == 0)
-      promise.deliver(std::move(gathered->report));
-  };
-  gathered->open = 1;
-  size_t index = 0;
-  for (const auto& x : children_.all()) {
-    ++index;
-    if (!x.handle)
-      continue;
-    ++gathered->open;
-    self_
-      ->request(caf::actor_cast<inspectable_actor>(x.handle), status_timeout,
-                status_atom_v)
-      .then(
-        [gathered, index, finish_one](const actor_report& own) mutable {
-          auto& shown = gathered->report.actors[index];
-          shown.state = own.state;
-          shown.mailbox = own.mailbox;
-          shown.messages = own.messages;
-          shown.job_id = own.job_id;
-          if (!own.last_error.empty())
-            shown.last_error = own.last_error;
-          finish_one();
-        },
-        [gathered, index, finish_one](const caf::error&) mutable {
-          gathered->report.actors[index].state = "unresponsive";
-          finish_one();
-        });
-  }
-  finish_one();
-  return promise;
-}
-
-actor_report supervisor_state::describe(const child& x) const {
-  actor_report result;
-  result.name = x.name;
-  result.parent = "supervisor";
-  result.id = x.handle ? x.handle.id() : 0;
-  result.state = to_string(x.state);
-  result.restarts = x.restarts;
-  result.last_error = x.last_error;
-  if (x.handle)
-    result.uptime = std::chrono::duration_cast<std::chrono::milliseconds>(
-      self_->clock().now() - x.started_at);
-  return result;
-}
-
-actor_report supervisor_state::describe_self() const {
-  actor_report result;
-  result.name = "supervisor";
-  result.id = self_->id();
-  result.state = stopping_ || draining_ ? "draining"
-    : recovered_                        ? "running"
-                                        : "starting";
-  result.mailbox = self_->mailbox().size();
-  result.messages = decisions_;
-  result.uptime = std::chrono::duration_cast<std::chrono::milliseconds>(
-    self_->clock().now() - started_at_);
   return result;
 }
 

@@ -6,12 +6,24 @@
 #include "actors/gateway/http_metrics.hpp"
 #include "config/options.hpp"
 
+#include <caf/actor_clock.hpp>
+
 #include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace reeve {
+
+/// The newest picture of the actors, as an event has it. For one thread, as all
+/// connections of a gateway run on one.
+struct actor_snapshot {
+  std::string text;
+  int64_t number = 0;
+  std::optional<caf::actor_clock::time_point> asked_at;
+};
 
 struct gateway_context {
   http_options http;
@@ -35,7 +47,10 @@ struct gateway_context {
   alarm_actor alarm;
   /// Each watcher that looks keeps a copy; its use count is their number.
   std::shared_ptr<const void> lookers = std::make_shared<int>(0);
+  /// Who watches the actors gets a new picture of them this often.
+  caf::timespan actors_interval = std::chrono::seconds{1};
   /// Shared by all watchers.
+  std::shared_ptr<actor_snapshot> actors = std::make_shared<actor_snapshot>();
   std::shared_ptr<event_texts> texts = std::make_shared<event_texts>();
   /// The port of the first socket: a restarted gateway takes it again.
   std::shared_ptr<std::atomic<uint16_t>> bound_port =

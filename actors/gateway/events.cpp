@@ -71,6 +71,15 @@ void keep_alive(exchange& x) {
   });
 }
 
+} // namespace
+
+void begin_events(exchange& x) {
+  x.begin_stream(stream_head());
+  keep_alive(x);
+}
+
+namespace {
+
 std::optional<int64_t> last_event_id(const exchange& x) {
   auto field = x.request().header("last-event-id");
   if (!field || field->empty())
@@ -116,7 +125,7 @@ void open_job_stream(exchange& x, std::shared_ptr<job_stream> stream,
                      const std::vector<job_event>& replay,
                      const std::shared_ptr<const job>& now) {
   require_visible(x, now->user_id);
-  x.begin_stream(stream_head());
+  begin_events(x);
   stream->started = true;
   // A large job's history is left out rather than cutting its reader off.
   auto bytes = x.context().texts->of(now)->size() * replay.size();
@@ -126,7 +135,6 @@ void open_job_stream(exchange& x, std::shared_ptr<job_stream> stream,
   show(x, *stream, now);
   for (const auto& event : std::exchange(stream->early, {}))
     show(x, *stream, event.what);
-  keep_alive(x);
   poll(x, stream);
 }
 
@@ -181,7 +189,7 @@ std::string rendered(const exchange& x, const job_event& event) {
 }
 
 void open_feed(exchange& x, watch_started& begun) {
-  x.begin_stream(stream_head());
+  begin_events(x);
   std::string replay;
   for (const auto& event : begun.replay)
     if (replay.size() <= x.context().http.max_unsent_bytes)
@@ -190,7 +198,6 @@ void open_feed(exchange& x, watch_started& begun) {
   if (begun.gap || replay.size() > x.context().http.max_unsent_bytes)
     replay = net::sse_event("reset", std::to_string(begun.newest), "{}");
   x.stream(replay.empty() ? net::sse_keep_alive() : replay);
-  keep_alive(x);
 }
 
 } // namespace

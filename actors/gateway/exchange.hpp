@@ -62,6 +62,10 @@ public:
     return self_->system();
   }
 
+  caf::actor_clock::time_point now() const {
+    return self_->clock().now();
+  }
+
   /// What stood at `{name}` in the route's pattern.
   const std::string& parameter(std::string_view name) const;
 

@@ -81,7 +81,7 @@ actor_report gateway_state::status() const {
   actor_report result;
   result.state = failure_ ? "failed" : "listening";
   result.mailbox = self_->mailbox().size();
-  result.messages = accepted_;
+  result.counts = {{"accepted", accepted_}, {"connected", clients_}};
   if (failure_)
     result.last_error = to_string(failure_);
   return result;

@@ -3,6 +3,7 @@
 
 #include "actors/gateway/context.hpp"
 #include "actors/interfaces.hpp"
+#include "actors/metered_actor.hpp"
 
 #include <caf/io/all.hpp>
 
@@ -39,7 +40,8 @@ private:
   uint64_t accepted_ = 0;
 };
 
-using gateway_impl = gateway_broker_actor::stateful_broker_base<gateway_state>;
+using gateway_impl =
+  metered_actor<gateway_broker_actor::stateful_broker_base<gateway_state>>;
 
 /// Spawns the gateway on the middleman's thread.
 gateway_actor spawn_gateway(caf::actor_system& sys, supervisor_actor supervisor,

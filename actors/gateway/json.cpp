@@ -173,21 +173,6 @@ ordered_json to_json(const store_stats& x) {
           {"oldest_due_seconds", std::move(age)}};
 }
 
-ordered_json to_json(const actor_report& x) {
-  return {
-    {"name", x.name},
-    {"id", x.id},
-    {"parent", text_or_null(x.parent)},
-    {"state", x.state},
-    {"mailbox", x.mailbox},
-    {"messages", x.messages},
-    {"restarts", x.restarts},
-    {"last_error", text_or_null(x.last_error)},
-    {"uptime_seconds", x.uptime.count() / 1000.0},
-    {"job_id", or_null(x.job_id)},
-  };
-}
-
 std::string dump(const ordered_json& x) {
   return x.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }

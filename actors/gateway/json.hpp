@@ -23,6 +23,10 @@ ordered_json to_json(const usage_row& x);
 ordered_json to_json(const type_report& x);
 ordered_json to_json(const lane_report& x);
 ordered_json to_json(const store_stats& x);
+
+// -- json_actors.cpp ----------------------------------------------------------
+
+ordered_json to_json(const restart_note& x);
 ordered_json to_json(const actor_report& x);
 
 // -- json_content.cpp ---------------------------------------------------------

@@ -72,18 +72,6 @@ void get_metrics(exchange& x) {
     tree_atom_v);
 }
 
-void get_actors(exchange& x) {
-  x.allow_query({});
-  require_operator(x);
-  x.ask<tree_report>(
-    [](exchange& x, tree_report& found) {
-      x.respond(
-        200,
-        {{"node", x.context().node_name}, {"actors", to_json(found.actors)}});
-    },
-    tree_atom_v);
-}
-
 void get_stats(exchange& x) {
   x.allow_query({});
   require_operator(x);

@@ -52,6 +52,8 @@ const net::router<handler>& api_routes() {
       .add("GET", "/readyz", get_readiness)
       .add("GET", "/metrics", get_metrics)
       .add("GET", "/api/actors", get_actors)
+      .add("GET", "/api/actors/events", get_actor_events)
+      .add("POST", "/api/actors/{name}/restart", post_restart)
       .add("GET", "/api/stats", get_stats);
     return result;
   }();

@@ -9,6 +9,9 @@ namespace reeve {
 inline constexpr size_t longest_user = 200;
 inline constexpr size_t longest_title = 500;
 
+/// Longest reason that an operator gives for what it does.
+inline constexpr size_t longest_reason = 500;
+
 /// Who pays for what nobody in particular asked for, e.g. without keys.
 inline constexpr std::string_view local_user = "local";
 
@@ -86,8 +89,13 @@ void wait_for_job(exchange& x, job current, int64_t known,
 void get_health(exchange& x);
 void get_readiness(exchange& x);
 void get_metrics(exchange& x);
-void get_actors(exchange& x);
 void get_stats(exchange& x);
+
+// -- actors.cpp ---------------------------------------------------------------
+
+void get_actors(exchange& x);
+void get_actor_events(exchange& x);
+void post_restart(exchange& x);
 
 // -- shared by handlers -------------------------------------------------------
 
@@ -123,6 +131,9 @@ void take_header_fields(const exchange& x, enqueue_write& what);
 
 /// Says so when the answer is that of an earlier request with the same key.
 void note_replay(const enqueued& added, net::http_response& response);
+
+/// Begins a stream of server-sent events, and keeps it alive.
+void begin_events(exchange& x);
 
 /// `limit`, or how many a page has that asked for no number. Throws
 /// `bad_request`.

@@ -8,8 +8,6 @@ namespace reeve {
 
 namespace {
 
-constexpr size_t longest_reason = 500;
-
 void pause_or_resume(exchange& x, pause_write what) {
   if (x.context().types.count(what.type) == 0)
     throw bad_request(404, "not_found",

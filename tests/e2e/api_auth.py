@@ -18,6 +18,7 @@ ROUTES = [
     ("GET", "/api/cards?scrap_id=x", 200),
     ("GET", f"/api/cards/{NO_ID}", 404), ("GET", "/metrics", 200),
     ("GET", "/api/actors", 200), ("GET", "/api/stats", 200),
+    ("POST", "/api/actors/none/restart", 404),
     ("GET", f"/api/jobs/{NO_ID}/steps", 404),
     ("GET", f"/api/jobs/{NO_ID}/explain", 404),
     ("POST", "/api/jobs/retry", 400), ("GET", "/api/errors", 200),
@@ -35,9 +36,10 @@ ROUTES = [
     ("GET", "/nowhere", 404), ("PUT", "/api/jobs", 405),
 ]
 OPERATOR_ONLY = (
-    "/metrics", "/api/actors", "/api/stats", "/api/jobs/retry", "/api/errors",
-    "/api/types", "/api/types/NONE/pause", "/api/types/NONE/resume",
-    "/api/providers", "/api/providers/a%2Fb/resume")
+    "/metrics", "/api/actors", "/api/actors/none/restart", "/api/stats",
+    "/api/jobs/retry", "/api/errors", "/api/types", "/api/types/NONE/pause",
+    "/api/types/NONE/resume", "/api/providers",
+    "/api/providers/a%2Fb/resume")
 
 
 @both_stores
@@ -121,6 +123,9 @@ class Keys(NodeTest):
                 answer = self.ask(self.kim, method, path)
                 self.assertEqual(
                     answer.status, 403 if path in OPERATOR_ONLY else status)
+        # A stream: it would not end for who may have it.
+        self.assert_problem(
+            self.ask(self.kim, "GET", "/api/actors/events"), 403)
 
     def test_a_client_sees_its_own(self):
         own, foreign = self.add(self.kim).json, self.add(self.lee).json

@@ -186,7 +186,10 @@ class Metrics(NodeTest):
 @both_stores
 class Actors(NodeTest):
     FIELDS = {"name", "id", "parent", "state", "mailbox", "messages",
-              "restarts", "last_error", "uptime_seconds", "job_id"}
+              "wait_seconds", "handling_seconds", "counts", "restarts",
+              "restart_history", "restart_budget", "last_error",
+              "uptime_seconds", "job_id", "job_type", "job_since", "commits",
+              "lane"}
 
     def expected(self, workers: int = 3) -> set[str]:
         names = {"supervisor", "event-hub", "db", "query", "recovery",
@@ -226,8 +229,10 @@ class Actors(NodeTest):
         node.wait_for_job(made["job_id"], "PROCESSING")
         busy = [x for x in node.get("/api/actors").json["actors"]
                 if x["job_id"]]
-        self.assertEqual([x["job_id"] for x in busy], [made["job_id"]])
+        self.assertEqual({x["job_id"] for x in busy}, {made["job_id"]})
         self.assertRegex(busy[0]["name"], r"^job-\d$")
+        self.assertEqual([x["parent"] for x in busy],
+                         ["supervisor", busy[0]["name"]])
         self.assertNotEqual(busy[0]["state"], "idle")
 
 

@@ -6,8 +6,10 @@ from harness import both_stores
 
 ALWAYS = ["supervisor", "event-hub", "db", "query", "recall", "embedder",
           "recovery", "scheduler", "gateway"]
-FIELDS = {"name", "id", "parent", "state", "mailbox", "messages", "restarts",
-          "last_error", "uptime_seconds", "job_id"}
+FIELDS = {"name", "id", "parent", "state", "mailbox", "messages", "wait_seconds",
+          "handling_seconds", "counts", "restarts", "restart_history",
+          "restart_budget", "last_error", "uptime_seconds", "job_id",
+          "job_type", "job_since", "commits", "lane"}
 
 
 @both_stores
@@ -19,7 +21,7 @@ class Supervision(FaultTest):
 
     def test_idle_tree(self):
         node = self.start(options={"workers": 2})
-        expected = {*ALWAYS, "job-1", "job-2"}
+        expected = {*ALWAYS, "job-1", "job-2", "executor-1", "executor-2"}
         if self.store == "postgresql":
             expected.add("listener")
         answer = node.get("/api/actors").json
@@ -32,7 +34,9 @@ class Supervision(FaultTest):
         for name, actor in actors.items():
             self.assertEqual(set(actor), FIELDS, name)
             self.assertEqual(actor["parent"],
-                             None if name == "supervisor" else "supervisor")
+                             None if name == "supervisor" else
+                             name.replace("executor", "job")
+                             if name.startswith("executor") else "supervisor")
             self.assertNotIn(actor["state"], ("unresponsive", "degraded"))
             self.assertEqual(actor["restarts"], 0, name)
             self.assertIsNone(actor["last_error"], name)
@@ -63,7 +67,7 @@ class Supervision(FaultTest):
         wait_until(lambda: {x["state"] for x in slots()} == {"idle"},
                    "idle slots")
         self.assertEqual({x["job_id"] for x in slots()}, {None})
-        self.assertEqual(sum(x["messages"] for x in slots()), 2)
+        self.assertEqual(sum(x["counts"]["runs"] for x in slots()), 2)
         self.assertEqual(sum(x["restarts"] for x in slots()), 0)
 
     def test_no_more_jobs_run_than_there_are_slots(self):

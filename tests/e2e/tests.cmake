@@ -45,6 +45,7 @@ reeve_e2e_test(steps_kill 600)
 reeve_e2e_test(ledger_crashes 600)
 reeve_e2e_test(drain 300 RUN_SERIAL ON)
 reeve_e2e_test(supervision 300)
+reeve_e2e_test(actors 300)
 reeve_e2e_test(ai_server_contract 120)
 reeve_e2e_test(analysis_server 300)
 # Needs Debian's chromium, chromium-driver and python3-selenium.

@@ -300,11 +300,26 @@ SCENARIO("a database that connects but cannot commit is not asked in a loop") {
 
 SCENARIO("the status counts writes and tells of the last error") {
   CHECK_EQ(status().state, "idle");
-  CHECK_EQ(status().messages, 0u);
+  using counts = std::vector<std::pair<std::string_view, uint64_t>>;
+  CHECK(status().counts == (counts{{"writes", 0}, {"commits", 0}}));
   enqueue(1);
   enqueue(2);
   settle();
-  CHECK_EQ(status().messages, 2u);
+  CHECK(status().counts == (counts{{"writes", 2}, {"commits", 1}}));
+  THEN("it also tells what its transactions are like") {
+    auto commits = status().commits;
+    REQUIRE(commits.has_value());
+    CHECK_EQ(commits->batch.count, 1u);
+    CHECK_EQ(commits->batch.last, 2.0);
+    CHECK_EQ(commits->queue.last, 2.0);
+    CHECK_EQ(commits->seconds.count, 1u);
+    enqueue(3);
+    settle();
+    commits = status().commits;
+    CHECK_EQ(commits->batch.count, 2u);
+    CHECK_EQ(commits->batch.last, 1.0);
+    CHECK_EQ(commits->batch.sum, 3.0);
+  }
   db->down = true;
   enqueue(3);
   settle();

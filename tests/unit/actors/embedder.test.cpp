@@ -397,7 +397,8 @@ SCENARIO("it shows what it does") {
   auto idle = ask<actor_report>(uut, status_atom_v);
   settle();
   CHECK_EQ(idle->value->state, "idle");
-  CHECK_EQ(idle->value->messages, 2u);
+  REQUIRE_EQ(idle->value->counts.size(), 1u);
+  CHECK_EQ(idle->value->counts[0].second, 2u);
   CHECK_EQ(idle->value->last_error, "HTTP 400");
 }
 

@@ -150,7 +150,20 @@ SCENARIO("a run goes to the executor and its end to the owner") {
   REQUIRE_EQ(executors->runs.size(), 1u);
   CHECK_EQ(executors->runs[0].second.job.id, "job-1");
   CHECK_EQ(status().state, "running");
-  CHECK(status().job_id == "job-1");
+  auto busy = status();
+  REQUIRE(busy.job.has_value());
+  CHECK_EQ(busy.job->id, "job-1");
+  CHECK_EQ(busy.job->type, "CARD_ANALYSIS");
+  AND("its executor stands below it, at the same job") {
+    REQUIRE_EQ(busy.children.size(), 1u);
+    const auto& executor = busy.children[0];
+    CHECK_EQ(executor.name, "executor");
+    CHECK_EQ(executor.id, executors->spawned[0].id());
+    CHECK_EQ(executor.state, "running");
+    REQUIRE(executor.job.has_value());
+    CHECK_EQ(executor.job->id, "job-1");
+    CHECK_EQ(executor.restarts, 0u);
+  }
   CHECK(heard->reports.empty());
   auto result = outcome::completed({{"n", 1}});
   result.effects.push_back(test::make_card("card-1"));
@@ -165,7 +178,7 @@ SCENARIO("a run goes to the executor and its end to the owner") {
   REQUIRE_NE(card, nullptr);
   CHECK_EQ(card->id, "card-1");
   CHECK_EQ(status().state, "idle");
-  CHECK(!status().job_id);
+  CHECK(!status().job);
 }
 
 SCENARIO("a failure keeps its text and what the processor asked for") {
@@ -208,7 +221,8 @@ SCENARIO("runs of a bundle are reported as they end, and free the slot") {
   CHECK_EQ(heard->reports[1].seq, 2);
   CHECK(heard->reports[1].took == 10ms);
   CHECK_EQ(status().state, "running");
-  CHECK(status().job_id == "job-3");
+  REQUIRE(status().job.has_value());
+  CHECK_EQ(status().job->id, "job-3");
   end_one(outcome::completed({}));
   CHECK_EQ(heard->reports.size(), 3u);
   CHECK_EQ(status().state, "idle");
@@ -362,7 +376,14 @@ SCENARIO("an executor that ignores the stop is abandoned after the grace") {
   CHECK(last_outcome().message.find("5000 ms") != std::string::npos);
   REQUIRE_EQ(executors->spawned.size(), 2u);
   CHECK(is_dead(executors->spawned[0]));
-  CHECK_EQ(status().last_error, "1 executors abandoned");
+  auto after = status();
+  CHECK_EQ(after.last_error, "1 executors abandoned");
+  REQUIRE_EQ(after.children.size(), 1u);
+  CHECK_EQ(after.children[0].id, executors->spawned[1].id());
+  CHECK_EQ(after.children[0].restarts, 1u);
+  REQUIRE_EQ(after.children[0].restart_history.size(), 1u);
+  CHECK_EQ(after.children[0].restart_history[0].reason,
+           "job job-1 ignored the request to stop");
   CHECK(!is_dead(uut));
   AND("its late report is ignored, and the next run has a fresh one") {
     auto late = executors->bundle;

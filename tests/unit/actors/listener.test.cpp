@@ -50,7 +50,8 @@ struct fixture : test::actor_fixture {
   wakeable_actor target;
   listener_actor uut;
 
-  void start() {
+  // With waits left it never rests.
+  void start(bool rests = true) {
     auto count = [wakes = wakes]() -> wakeable_actor::behavior_type {
       return {[wakes](wake_atom) { ++*wakes; }};
     };
@@ -62,7 +63,30 @@ struct fixture : test::actor_fixture {
       return std::make_unique<fake_source>(script);
     };
     uut = adopt(sys.spawn<listener_impl>(connect, target));
-    settle();
+    if (rests)
+      settle();
+    else
+      step(5);
+  }
+
+  void reconnect() {
+    advance_time(1s);
+    step(5);
+    CHECK_EQ(script->connects, 2u);
+  }
+
+  // So many messages.
+  void step(int count) {
+    for (int i = 0; i < count; ++i)
+      sched.run_once();
+  }
+
+  actor_report status_now() {
+    auto answer = ask<actor_report>(uut, status_atom_v);
+    for (int i = 0; i < 100 && answer->is_open(); ++i)
+      sched.run_once();
+    CAF_REQUIRE(answer->value.has_value());
+    return *answer->value;
   }
 
   actor_report status() {
@@ -82,20 +106,52 @@ SCENARIO("each notification wakes the target, silence does not") {
   start();
   THEN("it also looks once for what came before it listened") {
     CHECK_EQ(*wakes, 3);
-    CHECK_EQ(status().messages, 2u);
+    REQUIRE_EQ(status().counts.size(), 1u);
+    CHECK_EQ(status().counts[0].second, 2u);
   }
 }
 
 SCENARIO("a broken connection is made anew, and the node looks for itself") {
   start();
   CHECK_EQ(*wakes, 1);
-  CHECK_EQ(status().state, "away");
+  CHECK_EQ(status().state, "polling");
   CHECK_EQ(status().last_error, "connection reset");
   pass(999ms);
   CHECK_EQ(script->connects, 1u);
   pass(1ms);
   CHECK_EQ(script->connects, 2u);
   CHECK_EQ(*wakes, 2);
+}
+
+SCENARIO("a first connection is believed to hear") {
+  script->waits.assign(1'000, false);
+  start(false);
+  CHECK_EQ(status_now().state, "listening");
+}
+
+SCENARIO("after a loss the node counts on its polls until it hears something") {
+  start();
+  script->waits.assign(1'000, false);
+  script->waits[20] = true;
+  reconnect();
+  CHECK_EQ(status_now().state, "polling");
+  CHECK_EQ(status_now().last_error, "connection reset");
+  step(20);
+  CHECK_EQ(status_now().state, "listening");
+  CHECK_EQ(status_now().last_error, "");
+}
+
+SCENARIO("a connection that lasts is believed, too") {
+  start();
+  script->waits.assign(1'000, false);
+  reconnect();
+  // A deaf one is found out within ten seconds.
+  advance_time(10s);
+  step(5);
+  CHECK_EQ(status_now().state, "polling");
+  advance_time(1s);
+  step(5);
+  CHECK_EQ(status_now().state, "listening");
 }
 
 SCENARIO("a database that is away is asked once a second") {

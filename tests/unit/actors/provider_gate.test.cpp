@@ -202,6 +202,9 @@ SCENARIO("a paused lane says why, and opens when it is resumed") {
   auto refused = acquire();
   CHECK_EQ(status->value->state, "paused");
   CHECK_EQ(status->value->last_error, "402: credit balance is too low");
+  REQUIRE(status->value->lane.has_value());
+  CHECK(status->value->lane->state == lane_state::paused);
+  CHECK_EQ(status->value->lane->calls, 1u);
   CHECK_EQ(refused->value->permit, 0u);
   pass(24h);
   CHECK(report().state == lane_state::paused);

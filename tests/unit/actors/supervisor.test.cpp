@@ -333,13 +333,22 @@ SCENARIO("the tree shows every actor, silent ones as unresponsive") {
   std::vector<std::string> expected{
     "supervisor running", "event-hub mocked", "db mocked",
     "query unresponsive", "recovery mocked",  "scheduler mocked",
-    "job-1 mocked",       "job-2 mocked",     "gateway mocked",
+    "job-1 mocked",       "executor-1 ",      "job-2 mocked",
+    "executor-2 ",        "gateway mocked",
   };
   CHECK_EQ(lines, expected);
+  CHECK_EQ(shown_tree->value->actors[9].parent, "job-2");
   const auto& db = shown_tree->value->actors[2];
   CHECK_EQ(db.parent, "supervisor");
   CHECK_EQ(db.messages, 7u);
   CHECK_EQ(db.id, node->actors["db"].id());
+  AND("the supervisor tells its own figures") {
+    const auto& own = shown_tree->value->actors[0];
+    REQUIRE(own.handling.has_value());
+    CHECK_GREATER(own.messages, 0u);
+    CHECK_EQ(own.messages, own.handling->count);
+    CHECK(!own.budget);
+  }
 }
 
 END_FIXTURE_SCOPE()

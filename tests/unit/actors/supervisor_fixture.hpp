@@ -65,6 +65,7 @@ struct mock_node {
   size_t announcements = 0;
   /// Sizes of the bundles that slots were given.
   std::vector<size_t> bundles;
+  run_bundle_ptr last_bundle;
   std::vector<step_write> steps;
   std::vector<pause_write> pauses;
   /// Permits and lanes by the gates.

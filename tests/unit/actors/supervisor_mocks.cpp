@@ -22,6 +22,8 @@ auto status_of(Self* self, const mock_node_ptr& node, const std::string& name) {
       actor_report result;
       result.state = "mocked";
       result.messages = 7;
+      if (name.starts_with("job-"))
+        result.children.emplace_back().name = "executor";
       promise.deliver(std::move(result));
     }
     return promise;
@@ -223,6 +225,7 @@ job_actor::behavior_type mock_job(job_actor::pointer self, mock_node_ptr node,
     status_of(self, node, name),
     [self, node, name](run_atom, const run_bundle_ptr& x) {
       node->bundles.push_back(x->size());
+      node->last_bundle = x;
       // As its executor would: the first one begins at once.
       x->begin_next(self->clock().now());
       for (const auto& one : x->runs())

@@ -17,6 +17,8 @@ reeve_test(reeve-actors-tests reeve_actors
   unit/actors/lane.test.cpp
   unit/actors/lane_breaker.test.cpp
   unit/actors/listener.test.cpp
+  unit/actors/log_histogram.test.cpp
+  unit/actors/metered_actor.test.cpp
   unit/actors/pace.test.cpp
   unit/actors/provider_gate.test.cpp
   unit/actors/query_actor.test.cpp
@@ -26,6 +28,7 @@ reeve_test(reeve-actors-tests reeve_actors
   unit/actors/run_context_permits.test.cpp
   unit/actors/scheduler.test.cpp
   unit/actors/supervisor.test.cpp
+  unit/actors/supervisor_asked.test.cpp
   unit/actors/supervisor_bundles.test.cpp
   unit/actors/supervisor_drain.test.cpp
   unit/actors/supervisor_lanes.test.cpp
