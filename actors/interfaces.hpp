@@ -47,6 +47,10 @@ using reader_actor = caf::typed_actor<
   caf::result<summary_view>(summary_query),
   // One user's cards in a span of time, with embeddings.
   caf::result<card_list>(cards_query),
+  // A page of all cards, newest first.
+  caf::result<card_list>(list_cards_query),
+  // A page of all books, newest first.
+  caf::result<content_list>(list_contents_query),
   // A book with its pages. Fails with `not_found`.
   caf::result<content>(content_query),
   // A page's picture. Fails with `not_found`.

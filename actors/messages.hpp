@@ -344,8 +344,22 @@ struct recall_query {
   uint32_t limit = 10;
 };
 
+/// Cards from the newest on, without embeddings.
+struct list_cards_query {
+  /// Only cards made before the one with this id.
+  std::optional<std::string> before_id;
+  uint32_t limit = 50;
+};
+
 struct content_query {
   std::string id;
+};
+
+/// Books from the newest on.
+struct list_contents_query {
+  /// Only books made before the one with this id.
+  std::optional<std::string> before_id;
+  uint32_t limit = 50;
 };
 
 struct image_query {
@@ -399,6 +413,7 @@ using job_list = std::vector<job>;
 using attempt_list = std::vector<attempt>;
 using card_list = std::vector<knowledge_card>;
 using card_hits = std::vector<card_hit>;
+using content_list = std::vector<content>;
 using step_list = std::vector<job_step>;
 using usage_rows = std::vector<usage_row>;
 using error_groups = std::vector<error_group>;

@@ -101,9 +101,19 @@ query_actor::behavior_type query_actor_state::make_behavior() {
         return store.cards_between(x.user_id, x.from, x.to, x.limit);
       });
     },
+    [this](const list_cards_query& x) -> caf::result<card_list> {
+      return read([&](job_store& store) {
+        return store.list_cards(x.before_id, x.limit);
+      });
+    },
     // -- books ----------------------------------------------------------------
     [this](const content_query& x) -> caf::result<content> {
       return find([&](job_store& store) { return store.find_content(x.id); });
+    },
+    [this](const list_contents_query& x) -> caf::result<content_list> {
+      return read([&](job_store& store) {
+        return store.list_contents(x.before_id, x.limit);
+      });
     },
     [this](const image_query& x) -> caf::result<page_image> {
       return find([&](job_store& store) {

@@ -80,6 +80,12 @@ supervisor_actor::behavior_type supervisor_state::make_behavior() {
       return forward<summary_view>(query_, std::move(x));
     },
     [this](cards_query& x) { return forward<card_list>(query_, std::move(x)); },
+    [this](list_cards_query& x) {
+      return forward<card_list>(query_, std::move(x));
+    },
+    [this](list_contents_query& x) {
+      return forward<content_list>(query_, std::move(x));
+    },
     [this](content_query& x) { return forward<content>(query_, std::move(x)); },
     [this](image_query& x) {
       return forward<page_image>(query_, std::move(x));

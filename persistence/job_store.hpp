@@ -52,6 +52,10 @@ public:
   /// Newest first; at most `limit`.
   virtual std::vector<knowledge_card> cards_of_scrap(
     const std::string& scrap_id, uint32_t limit) = 0;
+  /// Newest first, without embeddings; only cards with a smaller id when
+  /// `before_id` is given: keyset paging, since ids grow with time.
+  virtual std::vector<knowledge_card> list_cards(
+    const std::optional<std::string>& before_id, uint32_t limit) = 0;
   virtual store_stats stats() = 0;
 
   // -- steps, failures and what keeps jobs waiting ----------------------------
@@ -86,6 +90,9 @@ public:
   // -- books ------------------------------------------------------------------
 
   virtual std::optional<content> find_content(const std::string& id) = 0;
+  /// Newest first, with their pages; `before_id` as for `list_cards`.
+  virtual std::vector<content> list_contents(
+    const std::optional<std::string>& before_id, uint32_t limit) = 0;
   virtual std::optional<page_image> find_image(const std::string& content_id,
                                                int number) = 0;
   /// An account nobody ever used has a balance of 0 and no entries.

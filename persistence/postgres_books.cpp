@@ -16,6 +16,9 @@ constexpr postgres_statement content_sql{"content", R"(
   FROM reeve.contents c LEFT JOIN reeve.jobs j ON j.id = c.job_id
   WHERE c.id = $1)"};
 
+constexpr postgres_statement list_contents_sql{"list_contents", R"(
+  SELECT id FROM reeve.contents WHERE id < $1 ORDER BY id DESC LIMIT $2)"};
+
 constexpr postgres_statement pages_sql{"pages", R"(
   SELECT p.number, p.text, i.content_type, octet_length(i.data), i.digest,
     i.model, reeve.micros(i.created_at)
@@ -76,17 +79,36 @@ page_image read_image(const pqxx::row& row) {
   return result;
 }
 
+std::optional<content> find_book(postgres_session& session,
+                                 postgres_snapshot& tx, const std::string& id) {
+  auto result =
+    first_row(session.run(tx, content_sql, pqxx::params{id}), read_content);
+  if (result)
+    result->pages =
+      all_rows(session.run(tx, pages_sql, pqxx::params{id}), read_page);
+  return result;
+}
+
 } // namespace
 
 std::optional<content> postgres_store::find_content(const std::string& id) {
   if (!is_uuid(id))
     return std::nullopt;
+  return session_.read(
+    [&](postgres_snapshot& tx) { return find_book(session_, tx, id); });
+}
+
+std::vector<content> postgres_store::list_contents(
+  const std::optional<std::string>& before_id, uint32_t limit) {
+  const auto before = before_id.value_or(std::string{last_uuid});
+  if (!is_uuid(before))
+    return {};
   return session_.read([&](postgres_snapshot& tx) {
-    auto result =
-      first_row(session_.run(tx, content_sql, pqxx::params{id}), read_content);
-    if (result)
-      result->pages =
-        all_rows(session_.run(tx, pages_sql, pqxx::params{id}), read_page);
+    std::vector<content> result;
+    for (const auto& row : session_.run(tx, list_contents_sql,
+                                        pqxx::params{before, int64_t{limit}}))
+      if (auto next = find_book(session_, tx, row[0].as<std::string>()))
+        result.push_back(*std::move(next));
     return result;
   });
 }

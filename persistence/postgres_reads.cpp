@@ -26,6 +26,11 @@ constexpr postgres_statement card_sql{"card",
                                       "FROM reeve.knowledge_cards"
                                       " WHERE id = $1"};
 
+constexpr postgres_statement list_cards_sql{
+  "list_cards",
+  "SELECT" REEVE_POSTGRES_BARE_CARD_COLUMNS
+  "FROM reeve.knowledge_cards WHERE id < $1 ORDER BY id DESC LIMIT $2"};
+
 constexpr postgres_statement cards_of_scrap_sql{
   "cards_of_scrap",
   "SELECT" REEVE_POSTGRES_CARD_COLUMNS
@@ -192,6 +197,18 @@ std::vector<knowledge_card> postgres_store::cards_of_scrap(
     return all_rows(session_.run(tx, cards_of_scrap_sql,
                                  pqxx::params{scrap_id, int64_t{limit}}),
                     read_card);
+  });
+}
+
+std::vector<knowledge_card> postgres_store::list_cards(
+  const std::optional<std::string>& before_id, uint32_t limit) {
+  const auto before = before_id.value_or(std::string{last_uuid});
+  if (!is_uuid(before))
+    return {};
+  return session_.read([&](postgres_snapshot& tx) {
+    return all_rows(
+      session_.run(tx, list_cards_sql, pqxx::params{before, int64_t{limit}}),
+      read_card);
   });
 }
 

@@ -36,6 +36,8 @@ public:
   std::optional<knowledge_card> find_card(const std::string& id) override;
   std::vector<knowledge_card> cards_of_scrap(const std::string& scrap_id,
                                              uint32_t limit) override;
+  std::vector<knowledge_card> list_cards(
+    const std::optional<std::string>& before_id, uint32_t limit) override;
   store_stats stats() override;
   std::vector<job_step> steps_of(const std::string& job_id) override;
   std::vector<usage_row> usage_between(timestamp from, timestamp to,
@@ -54,6 +56,8 @@ public:
     uint32_t limit) override;
   std::vector<card_hit> similar_cards(const card_search& what) override;
   std::optional<content> find_content(const std::string& id) override;
+  std::vector<content> list_contents(
+    const std::optional<std::string>& before_id, uint32_t limit) override;
   std::optional<page_image> find_image(const std::string& content_id,
                                        int number) override;
   account find_account(const std::string& user_id, uint32_t limit) override;

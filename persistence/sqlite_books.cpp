@@ -18,6 +18,9 @@ constexpr const char* content_sql = R"(
   SELECT id, job_id, user_id, title, prompt, page_count, created_at
   FROM contents WHERE id = ?)";
 
+constexpr const char* list_contents_sql = R"(
+  SELECT id FROM contents WHERE id < ? ORDER BY id DESC LIMIT ?)";
+
 constexpr const char* pages_sql = R"(
   SELECT p.number, p.text, i.content_type, i.bytes, i.digest, i.model,
     i.created_at
@@ -49,6 +52,36 @@ void show(content& what, const std::optional<job>& maker) {
   what.error_message = maker->error_message;
 }
 
+// `id` in lower case.
+std::optional<content> read_content(sqlite_connection& db,
+                                    const std::string& id) {
+  content result;
+  {
+    sqlite_query query{db.prepared(content_sql)};
+    if (!query.bind(id).next())
+      return std::nullopt;
+    result.id = query.text(0);
+    result.job_id = query.text(1);
+    result.user_id = query.maybe_text(2);
+    result.title = query.text(3);
+    result.prompt = query.text(4);
+    result.page_count = static_cast<int>(query.integer(5));
+    result.created_at = query.time(6);
+  }
+  {
+    sqlite_query query{db.prepared(pages_sql)};
+    query.bind(result.id);
+    while (query.next()) {
+      page next{static_cast<int>(query.integer(0)), query.text(1), {}};
+      if (!query.is_null(2))
+        next.image = read_image_info(query);
+      result.pages.push_back(std::move(next));
+    }
+  }
+  show(result, job_by_id(db, result.job_id));
+  return result;
+}
+
 } // namespace
 
 void sqlite_writer::insert_content(const content& x) {
@@ -61,36 +94,30 @@ void sqlite_writer::insert_content(const content& x) {
 std::optional<content> sqlite_store::find_content(const std::string& id) {
   if (!is_uuid(id))
     return std::nullopt;
-  return translated([&]() -> std::optional<content> {
+  return translated([&] {
     auto& db = connection();
     // One snapshot of the book, its job and its pages.
     sqlite_transaction snapshot{db, "BEGIN"};
-    content result;
-    {
-      sqlite_query query{db.prepared(content_sql)};
-      if (!query.bind(lower_case(id)).next())
-        return std::nullopt;
-      result.id = query.text(0);
-      result.job_id = query.text(1);
-      result.user_id = query.maybe_text(2);
-      result.title = query.text(3);
-      result.prompt = query.text(4);
-      result.page_count = static_cast<int>(query.integer(5));
-      result.created_at = query.time(6);
-    }
-    {
-      sqlite_query query{db.prepared(pages_sql)};
-      query.bind(result.id);
-      while (query.next()) {
-        page next{static_cast<int>(query.integer(0)), query.text(1), {}};
-        if (!query.is_null(2))
-          next.image = read_image_info(query);
-        result.pages.push_back(std::move(next));
-      }
-    }
-    show(result, job_by_id(db, result.job_id));
-    return result;
+    return read_content(db, lower_case(id));
   });
+}
+
+std::vector<content> sqlite_store::list_contents(
+  const std::optional<std::string>& before_id, uint32_t limit) {
+  std::vector<content> result;
+  const auto before = lower_case(before_id.value_or(std::string{last_uuid}));
+  if (!is_uuid(before))
+    return result;
+  translated([&] {
+    auto& db = connection();
+    sqlite_transaction snapshot{db, "BEGIN"};
+    sqlite_query query{db.prepared(list_contents_sql)};
+    query.bind(before, limit);
+    while (query.next())
+      if (auto next = read_content(db, query.text(0)))
+        result.push_back(*std::move(next));
+  });
+  return result;
 }
 
 std::optional<page_image> sqlite_store::find_image(

@@ -24,6 +24,10 @@ constexpr const char* card_sql = R"(
     created_at
   FROM knowledge_cards WHERE id = ?)";
 
+constexpr const char* list_cards_sql = R"(
+  SELECT id, scrap_id, job_id, user_id, summary, tags, x'', model, created_at
+  FROM knowledge_cards WHERE id < ? ORDER BY id DESC LIMIT ?)";
+
 constexpr const char* cards_of_scrap_sql = R"(
   SELECT id, scrap_id, job_id, user_id, summary, tags, embedding, model,
     created_at
@@ -234,6 +238,21 @@ std::vector<knowledge_card> sqlite_store::cards_of_scrap(
   translated([&] {
     sqlite_query query{connection().prepared(cards_of_scrap_sql)};
     query.bind(lower_case(scrap_id), limit);
+    while (query.next())
+      result.push_back(read_card(query));
+  });
+  return result;
+}
+
+std::vector<knowledge_card> sqlite_store::list_cards(
+  const std::optional<std::string>& before_id, uint32_t limit) {
+  std::vector<knowledge_card> result;
+  const auto before = lower_case(before_id.value_or(std::string{last_uuid}));
+  if (!is_uuid(before))
+    return result;
+  translated([&] {
+    sqlite_query query{connection().prepared(list_cards_sql)};
+    query.bind(before, limit);
     while (query.next())
       result.push_back(read_card(query));
   });

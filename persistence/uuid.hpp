@@ -10,6 +10,10 @@ namespace reeve {
 /// Ids made by one thread grow. Thread-safe.
 std::string make_uuid();
 
+/// As large as an id can be.
+inline constexpr std::string_view last_uuid =
+  "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
 /// True for the canonical lower- or upper-case 8-4-4-4-12 form.
 bool is_uuid(std::string_view text);
 

@@ -1,6 +1,7 @@
 // actors/gateway/books.cpp -- picture books: ordered and paid for, looked at,
 // and drawn again.
 #include "actors/gateway/fields.hpp"
+#include "actors/gateway/json_values.hpp"
 #include "actors/gateway/routes.hpp"
 #include "net/text.hpp"
 #include "persistence/uuid.hpp"
@@ -206,6 +207,18 @@ void get_content(exchange& x) {
   with_book(x, [](exchange& x, const content& found) {
     x.respond(200, to_json(found));
   });
+}
+
+void get_contents(exchange& x) {
+  require_operator(x);
+  x.allow_query({"limit", "cursor"});
+  auto limit = page_limit(x);
+  x.ask<content_list>(
+    [limit](exchange& x, content_list& found) {
+      auto cursor = cut_page(found, limit);
+      x.respond(200, {{"contents", to_json(found)}, {"next_cursor", cursor}});
+    },
+    list_contents_query{id_cursor(x), limit + 1});
 }
 
 void get_image(exchange& x) {

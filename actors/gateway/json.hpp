@@ -37,6 +37,8 @@ ordered_json to_json(const daily_summary& x);
 ordered_json to_json(const til_entry& x);
 ordered_json to_json(const recall_entry& x);
 ordered_json to_json(const summary_view& x);
+/// For lists: embeddings are large.
+ordered_json without_embedding(const knowledge_card& x);
 /// Without the embedding.
 ordered_json to_json(const card_hit& x);
 ordered_json to_json(const content& x);

@@ -61,15 +61,14 @@ ordered_json to_json(const recall_entry& x) {
   };
 }
 
-namespace {
-
-// Lists leave the embeddings in the store.
 ordered_json without_embedding(const knowledge_card& x) {
   auto result = to_json(x);
   result.erase("embedding");
   result.erase("embedding_dimension");
   return result;
 }
+
+namespace {
 
 ordered_json to_json(const page& x, const std::string& content_id) {
   ordered_json image = nullptr;

@@ -57,6 +57,18 @@ std::vector<knowledge_card> fake_store::cards_of_scrap(
   return result;
 }
 
+std::vector<knowledge_card> fake_store::list_cards(
+  const std::optional<std::string>& before_id, uint32_t limit) {
+  before_read();
+  std::vector<knowledge_card> result;
+  for (auto i = db_->cards.rbegin(); i != db_->cards.rend(); ++i)
+    if ((!before_id || i->first < *before_id) && result.size() < limit) {
+      result.push_back(i->second);
+      result.back().embedding.clear();
+    }
+  return result;
+}
+
 store_stats fake_store::stats() {
   before_read();
   std::map<std::pair<std::string, job_status>, int64_t> counts;
@@ -262,6 +274,16 @@ std::optional<content> fake_store::find_content(const std::string& id) {
     result.progress_message = maker->progress_message;
     result.error_message = maker->error_message;
   }
+  return result;
+}
+
+std::vector<content> fake_store::list_contents(
+  const std::optional<std::string>& before_id, uint32_t limit) {
+  before_read();
+  std::vector<content> result;
+  for (auto i = db_->contents.rbegin(); i != db_->contents.rend(); ++i)
+    if ((!before_id || i->first < *before_id) && result.size() < limit)
+      result.push_back(*find_content(i->first));
   return result;
 }
 

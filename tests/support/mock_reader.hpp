@@ -69,6 +69,8 @@ inline auto reader_handlers(mock_reads_ptr reads) {
     [reads](const content_query& x) {
       return answer_or_default<content>(reads->content_of, x);
     },
+    [](const list_cards_query&) { return card_list{}; },
+    [](const list_contents_query&) { return content_list{}; },
     [](const image_query&) { return page_image{}; },
     [](const account_query&) { return account{}; }, [](ready_atom) {});
 }

@@ -42,6 +42,31 @@ SCENARIO("a book comes in with its job and shows the job's state") {
   CHECK(!store->find_content("no-uuid"));
 }
 
+SCENARIO("books are listed from the newest on, a page at a time") {
+  CHECK(store->list_contents({}, 10).empty());
+  std::vector<std::string> ids;
+  for (int i = 0; i < 5; ++i) {
+    auto x = new_book_job();
+    ids.push_back(x.target_id);
+    add(x);
+  }
+  auto ids_of = [](const std::vector<content>& books) {
+    std::vector<std::string> result;
+    for (const auto& x : books)
+      result.push_back(x.id);
+    return result;
+  };
+  using list = std::vector<std::string>;
+  CHECK(ids_of(store->list_contents({}, 2)) == (list{ids[4], ids[3]}));
+  CHECK(ids_of(store->list_contents(ids[3], 2)) == (list{ids[2], ids[1]}));
+  auto last = store->list_contents(ids[1], 2);
+  CHECK(ids_of(last) == list{ids[0]});
+  CHECK_EQ(last[0].title, "a title");
+  CHECK(last[0].status == job_status::pending);
+  CHECK(store->list_contents(ids[0], 2).empty());
+  CHECK(store->list_contents("no-uuid", 2).empty());
+}
+
 SCENARIO("a book no store can keep leaves neither book nor job") {
   auto bad = [this](auto change) {
     auto x = new_book_job();

@@ -314,6 +314,14 @@ SCENARIO("a card is stored with the completion of its job") {
   get<changed>(twin, true);
   CHECK_EQ(refused(twin), "lease_lost");
   CHECK_EQ(store->cards_of_scrap(x.target_id, 10).size(), 1u);
+  auto listed = store->list_cards({}, 10);
+  REQUIRE_EQ(listed.size(), 1u);
+  CHECK_EQ(listed[0].id, card->id);
+  CHECK_EQ(listed[0].summary, card->summary);
+  CHECK(listed[0].embedding.empty());
+  CHECK(store->list_cards(card->id, 10).empty());
+  CHECK_EQ(store->list_cards(make_uuid(), 10).size(), 1u);
+  CHECK(store->list_cards("no-uuid", 10).empty());
   // A card outlives its scrap.
   get<done>(delete_scrap_write{x.target_id});
   CHECK(store->find_card(card_in(wanted).id).has_value());

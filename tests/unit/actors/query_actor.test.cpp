@@ -104,6 +104,8 @@ SCENARIO("steps, summaries and books are found or missing") {
   auto by_date = ask<summary_view>(uut, summary_query{"2026-03-01", {}});
   auto other_user = ask<summary_view>(uut, summary_query{"2026-03-01", "bob"});
   auto no_book = ask<content>(uut, content_query{"gone"});
+  auto books = ask<content_list>(uut, list_contents_query{{}, 10});
+  auto cards = ask<card_list>(uut, list_cards_query{{}, 10});
   auto no_image = ask<page_image>(uut, image_query{"gone", 1});
   auto facts = ask<queue_facts>(uut, facts_query{"job-2"});
   auto no_facts = ask<queue_facts>(uut, facts_query{"gone"});
@@ -118,6 +120,10 @@ SCENARIO("steps, summaries and books are found or missing") {
   CHECK_EQ(other_user->err, ec::not_found);
   CHECK_EQ(no_book->err, ec::not_found);
   CHECK_EQ(no_image->err, ec::not_found);
+  REQUIRE(books->value.has_value());
+  CHECK(books->value->empty());
+  REQUIRE(cards->value.has_value());
+  CHECK(cards->value->empty());
   CHECK_EQ(facts->value->job.id, "job-2");
   CHECK_EQ(no_facts->err, ec::not_found);
   CHECK_EQ(account->value->balance, 0);
