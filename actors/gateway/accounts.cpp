@@ -12,11 +12,6 @@ namespace {
 
 constexpr auto default_span = std::chrono::days{30};
 
-timestamp wall_clock_now() {
-  return std::chrono::time_point_cast<timestamp::duration>(
-    std::chrono::system_clock::now());
-}
-
 usage_group group_named(std::string_view text) {
   if (text == "type")
     return usage_group::type;

@@ -4,6 +4,7 @@
 #include "actors/gateway/alarm.hpp"
 #include "actors/gateway/event_texts.hpp"
 #include "actors/gateway/http_metrics.hpp"
+#include "actors/gateway/stats_history.hpp"
 #include "config/options.hpp"
 
 #include <caf/actor_clock.hpp>
@@ -52,6 +53,8 @@ struct gateway_context {
   /// Shared by all watchers.
   std::shared_ptr<actor_snapshot> actors = std::make_shared<actor_snapshot>();
   std::shared_ptr<event_texts> texts = std::make_shared<event_texts>();
+  /// Samples of the counts, for charts; it outlives a restarted gateway.
+  std::shared_ptr<stats_history> history = std::make_shared<stats_history>();
   /// The port of the first socket: a restarted gateway takes it again.
   std::shared_ptr<std::atomic<uint16_t>> bound_port =
     std::make_shared<std::atomic<uint16_t>>(uint16_t{0});

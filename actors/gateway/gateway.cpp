@@ -2,6 +2,7 @@
 #include "actors/gateway/gateway.hpp"
 
 #include "actors/gateway/connection_broker.hpp"
+#include "actors/gateway/rfc3339.hpp"
 #include "config/log.hpp"
 
 #include <utility>
@@ -20,6 +21,7 @@ gateway_state::gateway_state(gateway_broker_actor::broker_pointer self,
 gateway_broker_actor::behavior_type gateway_state::make_behavior() {
   listen();
   self_->set_down_handler([this](const caf::down_msg&) { --clients_; });
+  sample();
   return {
     [this](status_atom) { return status(); },
     [this](caf::get_atom) -> caf::result<uint16_t> {
@@ -51,6 +53,18 @@ void gateway_state::listen() {
                              "cannot listen on " + http.address + ':'
                                + std::to_string(http.port) + ": "
                                + to_string(opened.error()));
+}
+
+// A sample that the database does not answer is a gap in the charts.
+void gateway_state::sample() {
+  self_->request(supervisor_, context_->http.answer_timeout, stats_atom_v)
+    .then(
+      [this](store_stats& x) {
+        context_->history->add(wall_clock_now(), std::move(x));
+      },
+      [](const caf::error&) {});
+  run_later(self_, context_->alarm, stats_history::spacing,
+            [this] { sample(); });
 }
 
 void gateway_state::accept(caf::io::connection_handle client) {

@@ -28,6 +28,7 @@ public:
 
 private:
   void listen();
+  void sample();
   void accept(caf::io::connection_handle client);
   actor_report status() const;
 

@@ -4,6 +4,7 @@
 #include "persistence/job.hpp"
 
 #include <array>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,11 @@ private:
 
 inline std::string to_rfc3339(timestamp x) {
   return std::string{std::string_view{rfc3339_text{x}}};
+}
+
+inline timestamp wall_clock_now() {
+  return std::chrono::time_point_cast<timestamp::duration>(
+    std::chrono::system_clock::now());
 }
 
 /// Parses RFC 3339 with `Z` or an offset and up to nine fraction digits; none

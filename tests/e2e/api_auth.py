@@ -32,6 +32,8 @@ ROUTES = [
     ("POST", "/api/generate", 400), ("GET", f"/api/contents/{NO_ID}", 404),
     ("GET", f"/api/contents/{NO_ID}/pages/1/image", 404),
     ("POST", f"/api/contents/{NO_ID}/pages/1/image", 404),
+    ("GET", "/api/contents", 200), ("GET", "/api/cards", 200),
+    ("GET", "/api/stats/history", 200),
     ("GET", "/api/account", 200), ("GET", "/api/usage", 200),
     ("GET", "/nowhere", 404), ("PUT", "/api/jobs", 405),
 ]
@@ -39,7 +41,8 @@ OPERATOR_ONLY = (
     "/metrics", "/api/actors", "/api/actors/none/restart", "/api/stats",
     "/api/jobs/retry", "/api/errors", "/api/types", "/api/types/NONE/pause",
     "/api/types/NONE/resume", "/api/providers",
-    "/api/providers/a%2Fb/resume")
+    "/api/providers/a%2Fb/resume", "/api/contents", "/api/cards",
+    "/api/stats/history", "/api/stats/events")
 
 
 @both_stores
@@ -83,7 +86,8 @@ class Keys(NodeTest):
                    "Bearer  " + self.kim, f"Bearer {self.kim} {self.kim}",
                    f"Bearer {self.kim}, Bearer {self.kim}",
                    "Bearer ' OR 1=1 --", "Bearer " + "x" * 5000]
-        for method, path, _ in ROUTES + [("GET", "/api/events", 200)]:
+        for method, path, _ in ROUTES + [("GET", "/api/events", 200),
+                                         ("GET", "/api/stats/events", 200)]:
             for value in schemes:
                 headers = {"Authorization": value} if value else {}
                 body = {} if method == "POST" else None
@@ -118,7 +122,8 @@ class Keys(NodeTest):
                 self.assertIn(self.node.get(path).status, (400, 401))
 
     def test_a_client_is_no_operator(self):
-        for method, path, status in ROUTES:
+        for method, path, status in ROUTES + [
+                ("GET", "/api/stats/events", 200)]:
             with self.subTest(method + " " + path):
                 answer = self.ask(self.kim, method, path)
                 self.assertEqual(
