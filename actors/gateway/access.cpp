@@ -2,6 +2,7 @@
 // web pages a user has open, hence the checks of Host and Origin.
 #include "actors/gateway/access.hpp"
 
+#include "actors/gateway/dashboard.hpp"
 #include "actors/gateway/fields.hpp"
 #include "net/problem.hpp"
 #include "persistence/digest.hpp"
@@ -78,11 +79,13 @@ void answer_preflight(exchange& x) {
   x.respond(std::move(response));
 }
 
-// Probes of load balancers carry no key.
+// Probes of load balancers carry no key, and the dashboard's page has to be
+// there to ask for one.
 bool is_open_to_all(const exchange& x) {
   const auto& segments = x.request().segments;
-  return segments.size() == 1
-    && (segments[0] == "healthz" || segments[0] == "readyz");
+  return is_dashboard_path(segments)
+    || (segments.size() == 1
+        && (segments[0] == "healthz" || segments[0] == "readyz"));
 }
 
 std::optional<std::string> bearer_token(const net::http_request& request) {

@@ -1,11 +1,13 @@
 // actors/gateway/routes.cpp -- which handler serves what.
 #include "actors/gateway/routes.hpp"
 
+#include "actors/gateway/dashboard.hpp"
 #include "actors/gateway/fields.hpp"
 #include "net/json.hpp"
 #include "net/problem.hpp"
 #include "net/text.hpp"
 #include "persistence/store_rules.hpp"
+#include "persistence/uuid.hpp"
 
 #include <algorithm>
 
@@ -43,6 +45,7 @@ const net::router<handler>& api_routes() {
       .add("POST", "/api/daily-summaries/{id}/til", post_til)
       .add("POST", "/api/daily-summaries/{id}/recall", post_recall)
       .add("POST", "/api/generate", post_generate)
+      .add("GET", "/api/contents", get_contents)
       .add("GET", "/api/contents/{id}", get_content)
       .add("GET", "/api/contents/{id}/pages/{page}/image", get_image)
       .add("POST", "/api/contents/{id}/pages/{page}/image", post_image)
@@ -54,7 +57,9 @@ const net::router<handler>& api_routes() {
       .add("GET", "/api/actors", get_actors)
       .add("GET", "/api/actors/events", get_actor_events)
       .add("POST", "/api/actors/{name}/restart", post_restart)
-      .add("GET", "/api/stats", get_stats);
+      .add("GET", "/api/stats", get_stats)
+      .add("GET", "/api/stats/history", get_stats_history)
+      .add("GET", "/api/stats/events", get_stats_events);
     return result;
   }();
   return routes;
@@ -96,6 +101,8 @@ void dispatch(exchange& x) {
     (*found->handler)(x);
   } else if (auto* wrong = std::get_if<router::wrong_method>(&match)) {
     refuse_method(x, wrong->allowed);
+  } else if (is_dashboard_path(request.segments)) {
+    get_dashboard(x);
   } else {
     x.fail(404, "not_found", "There is no such path; see /api/jobs");
   }
@@ -125,6 +132,13 @@ uint32_t page_limit(const exchange& x) {
   auto limit = x.query("limit");
   return static_cast<uint32_t>(limit ? parse_integer("limit", *limit, 1, most)
                                      : std::min<int64_t>(50, most));
+}
+
+std::optional<std::string> id_cursor(const exchange& x) {
+  auto result = x.query("cursor");
+  if (result && !is_uuid(*result))
+    throw bad_request("cursor must be the next_cursor of an earlier answer");
+  return result;
 }
 
 void require_operator(const exchange& x) {

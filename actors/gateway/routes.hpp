@@ -66,6 +66,7 @@ void post_recall(exchange& x);
 
 void post_generate(exchange& x);
 void get_content(exchange& x);
+void get_contents(exchange& x);
 void get_image(exchange& x);
 void post_image(exchange& x);
 
@@ -83,6 +84,11 @@ void get_events(exchange& x);
 /// final, or `wait` has passed.
 void wait_for_job(exchange& x, job current, int64_t known,
                   std::chrono::seconds wait);
+
+// -- stats.cpp ----------------------------------------------------------------
+
+void get_stats_history(exchange& x);
+void get_stats_events(exchange& x);
 
 // -- operations.cpp -----------------------------------------------------------
 
@@ -138,6 +144,22 @@ void begin_events(exchange& x);
 /// `limit`, or how many a page has that asked for no number. Throws
 /// `bad_request`.
 uint32_t page_limit(const exchange& x);
+
+/// `cursor` of a list that is paged by ids. Throws `bad_request`.
+std::optional<std::string> id_cursor(const exchange& x);
+
+/// Cuts what was found, one more than `limit` if there is more, to a page;
+/// the cursor of the next one, or null.
+template <class List>
+ordered_json cut_page(List& found, uint32_t limit) {
+  if (found.size() <= limit)
+    return nullptr;
+  found.resize(limit);
+  return found.back().id;
+}
+
+/// Begins a stream of server-sent events, and keeps it alive.
+void begin_events(exchange& x);
 
 /// Throws a 403 unless the caller may do it.
 void require_operator(const exchange& x);
