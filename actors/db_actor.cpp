@@ -110,6 +110,7 @@ db_actor::behavior_type db_actor_state::make_behavior() {
     },
     [this](heartbeat_write& x) { return append<renewed>(std::move(x)); },
     [this](rescue_write& x) { return append<rescued>(std::move(x)); },
+    [this](prune_write& x) { return append<pruned>(std::move(x)); },
     [this](announce_atom) { announce(); },
     [this](flush_atom) { flush(); },
     [this](reconnect_atom) { reconnect(); },

@@ -93,7 +93,7 @@ using db_actor = writer_actor::extend_with<inspectable_actor>::extend<
   caf::result<settled>(settle_list, bool),
   // What a run has done for good. Fails with `lease_lost` and `not_found`.
   caf::result<changed>(step_write, bool), caf::result<renewed>(heartbeat_write),
-  caf::result<rescued>(rescue_write),
+  caf::result<rescued>(rescue_write), caf::result<pruned>(prune_write),
   // Other nodes may find work now; tells them, but not too often.
   caf::result<void>(announce_atom),
   // INTERNAL: everything that was queued by now goes into one transaction.
@@ -174,6 +174,13 @@ using recovery_actor = inspectable_actor::extend<
   // INTERNAL: timer loop.
   caf::result<void>(caf::tick_atom)>;
 
+/// The JANITOR: deletes jobs that ended long ago.
+using janitor_actor = inspectable_actor::extend<
+  // INTERNAL: timer loop.
+  caf::result<void>(caf::tick_atom),
+  // INTERNAL: the next page of the sweep under way.
+  caf::result<void>(sweep_atom)>;
+
 /// The SCHEDULER: wakes the supervisor when a waiting job comes due.
 using scheduler_actor = inspectable_actor::extend<
   // A job is due in so many milliseconds.
@@ -206,6 +213,8 @@ using supervisor_actor = run_services_actor::extend_with<writer_actor>::extend<
   caf::result<void>(committed_changes),
   // From recovery: stale jobs go back.
   caf::result<rescued>(rescue_write),
+  // From the janitor: old jobs go.
+  caf::result<pruned>(prune_write),
   // From a job actor.
   caf::result<void>(run_reports),
   // There may be work.

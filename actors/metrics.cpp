@@ -32,6 +32,10 @@ metrics::metrics(caf::actor_system& sys)
       "1", true)),
     rescued_(registry_.counter_singleton(
       "reeve.jobs", "rescued", "Jobs taken back from dead nodes.", "1", true)),
+    pruned_(registry_.counter_singleton("reeve.jobs", "pruned",
+                                        "Jobs deleted when their retention was "
+                                        "over.",
+                                        "1", true)),
     slots_(registry_.gauge_singleton("reeve", "slots",
                                      "How many jobs may run at once.")),
     busy_(registry_.gauge_singleton("reeve.slots", "busy",
@@ -111,6 +115,10 @@ void metrics::run_ended(std::string_view type, run_outcome outcome,
 
 void metrics::fenced() {
   fenced_->inc();
+}
+
+void metrics::pruned(size_t jobs) {
+  pruned_->inc(static_cast<int64_t>(jobs));
 }
 
 void metrics::rescued(size_t jobs) {

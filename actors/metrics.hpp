@@ -37,6 +37,7 @@ public:
   /// A late write of a run that had lost its job.
   void fenced();
   void rescued(size_t jobs);
+  void pruned(size_t jobs);
   void enqueued(std::string_view type, size_t jobs);
   /// A job reached a final status.
   void finished(std::string_view type, job_status status);
@@ -64,6 +65,7 @@ private:
   caf::telemetry::int_gauge* database_up_;
   caf::telemetry::int_counter* fenced_;
   caf::telemetry::int_counter* rescued_;
+  caf::telemetry::int_counter* pruned_;
   caf::telemetry::int_gauge* slots_;
   caf::telemetry::int_gauge* busy_;
   caf::telemetry::int_gauge* watchers_;

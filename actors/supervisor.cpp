@@ -131,6 +131,7 @@ supervisor_actor::behavior_type supervisor_state::make_behavior() {
     [this](drain_atom) { return drain(); },
     [this](committed_changes& x) { on_changes(x); },
     [this](rescue_write& x) { return forward<rescued>(db_, std::move(x)); },
+    [this](prune_write& x) { return forward<pruned>(db_, std::move(x)); },
     [this](run_reports& x) { on_reports(x); },
     [this](wake_atom) { look_for_work(); },
     [this](recall_query& x) { return recall(x); },

@@ -11,6 +11,7 @@
 #include "actors/metered_actor.hpp"
 #include "actors/metrics.hpp"
 #include "actors/pace.hpp"
+#include "actors/janitor.hpp"
 #include "actors/recovery.hpp"
 #include "actors/scheduler.hpp"
 
@@ -61,6 +62,8 @@ struct child_factories {
   /// Empty in tests that ask nothing in words.
   std::function<embedder_actor(run_services_actor)> embedder;
   std::function<recovery_actor(rescuer_actor)> recovery;
+  /// Empty when every job is kept.
+  std::function<janitor_actor(pruner_actor)> janitor;
   std::function<scheduler_actor(wakeable_actor)> scheduler;
   /// Empty when the store announces nothing.
   std::function<listener_actor(wakeable_actor)> listener;
@@ -268,6 +271,7 @@ private:
   recall_actor recall_;
   embedder_actor embedder_;
   recovery_actor recovery_;
+  janitor_actor janitor_;
   scheduler_actor scheduler_;
   listener_actor listener_;
   gateway_actor gateway_;

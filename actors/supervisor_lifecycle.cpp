@@ -51,6 +51,10 @@ void supervisor_state::add_children() {
   children_.add("recovery", essential, [this] {
     return untyped(recovery_ = factories_.recovery(self_));
   });
+  if (factories_.janitor)
+    children_.add("janitor", essential, [this] {
+      return untyped(janitor_ = factories_.janitor(self_));
+    });
   children_.add("scheduler", essential, [this] {
     return untyped(scheduler_ = factories_.scheduler(self_));
   });

@@ -6,6 +6,7 @@
 #include "actors/executor.hpp"
 #include "actors/gateway/days.hpp"
 #include "actors/gateway/gateway.hpp"
+#include "actors/janitor.hpp"
 #include "actors/listener.hpp"
 #include "actors/provider_gate.hpp"
 #include "actors/query_actor.hpp"
@@ -55,6 +56,19 @@ std::map<std::string, std::vector<std::string>> lanes_by_type(
     auto lanes = processors.find(type)->lanes();
     std::erase(lanes, "");
     result.emplace(type, std::move(lanes));
+  }
+  return result;
+}
+
+std::vector<retention_rule> retention_rules(
+  const options& config, const processor_registry& processors) {
+  std::vector<retention_rule> result;
+  for (const auto& type : processors.names()) {
+    auto kept = config.type(type).retention;
+    if (kept.count() == 0)
+      kept = config.retention;
+    if (kept.count() > 0)
+      result.push_back({type, in_ms(kept)});
   }
   return result;
 }
@@ -116,6 +130,12 @@ supervisor_actor spawn_node(caf::actor_system& sys, const options& config,
       std::move(rescuer),
       recovery_options{.owner = owner, .interval = config.recovery_interval});
   };
+  if (auto rules = retention_rules(config, *processors); !rules.empty())
+    children.janitor = [&sys, rules](pruner_actor pruner) {
+      janitor_options settings;
+      settings.rules = rules;
+      return sys.spawn<janitor_impl>(std::move(pruner), std::move(settings));
+    };
   children.scheduler = [&sys, &config](wakeable_actor target) {
     return sys.spawn<scheduler_impl>(std::move(target),
                                      scheduler_options{config.poll_interval});

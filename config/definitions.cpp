@@ -66,6 +66,8 @@ options::options() : node_name(host_name()) {
       "how often to look for jobs whose node died");
   add(wedged_grace, "queue", "wedged-grace",
       "a processor that ignores its timeout for so long is abandoned");
+  add(retention, "queue", "retention",
+      "how long jobs are kept after their end, e.g. 720h; 0s: for ever");
   add(http.address, "http", "address", "the address to listen on");
   add(http.port, "http", "port", "the port to listen on; 0 takes a free one");
   add(http.allowed_origins, "http", "allowed-origins",
@@ -188,6 +190,9 @@ void options::add_common(type_options& type, const std::string& name) {
       "delay after the first failure; 0s: that of retry.backoff");
   add(type.concurrency, category, "concurrency",
       "jobs of it that run at once here; 0: as many as there are workers");
+  add(type.retention, category, "retention",
+      "how long its jobs are kept after their end; 0s: that of "
+      "queue.retention");
 }
 
 void options::add_type(const std::string& name) {

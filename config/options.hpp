@@ -34,6 +34,8 @@ struct type_options {
   caf::timespan backoff{0};
   /// Jobs of it that run at once on this node; 0: as many as there are workers.
   uint32_t concurrency = 0;
+  /// How long its jobs are kept after their end; 0: as `queue.retention` says.
+  caf::timespan retention{0};
 
   // -- webhook ----------------------------------------------------------------
 
@@ -185,6 +187,8 @@ public:
   caf::timespan poll_interval = std::chrono::seconds{5};
   caf::timespan recovery_interval = std::chrono::seconds{10};
   caf::timespan wedged_grace = std::chrono::seconds{5};
+  /// How long jobs are kept after their end; 0: for ever.
+  caf::timespan retention{0};
   http_options http;
   retry_options retry;
   analysis_options analysis;

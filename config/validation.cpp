@@ -148,6 +148,12 @@ bool is_configurable_type(std::string_view name) {
     && std::all_of(name.begin(), name.end(), is_plain);
 }
 
+// Less would delete what its client has not read yet.
+void require_retention(caf::timespan value, const std::string& key) {
+  require(value == 0s || (value >= 1min && value <= 87'600h), key,
+          "0s (for ever), or 1min to 87600h");
+}
+
 bool is_built_in(std::string_view name) {
   return is_one_of(name,
                    {"CARD_ANALYSIS", "TIL_GENERATION", "RECALL_GENERATION",
@@ -163,6 +169,7 @@ void validate_type(const std::string& name, const type_options& xs) {
           "1 to 100");
   require_between(xs.backoff, 0s, 24h, key + "backoff", "0s to 24h");
   require(xs.concurrency <= 64, key + "concurrency", "0 to 64");
+  require_retention(xs.retention, key + "retention");
   if (is_built_in(name))
     return;
   require(is_one_of(xs.processor, {"webhook", "command"}), key + "processor",
@@ -196,6 +203,7 @@ void validate(const options& xs) {
   require_between(xs.recovery_interval, 100ms, 1h, "queue.recovery-interval",
                   "100ms to 1h");
   require_between(xs.wedged_grace, 0s, 1h, "queue.wedged-grace", "0s to 1h");
+  require_retention(xs.retention, "queue.retention");
   validate_http(xs.http);
   validate_retry(xs.retry);
   validate_analysis(xs.analysis);

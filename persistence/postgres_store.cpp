@@ -45,6 +45,7 @@ bool is_asked_again(const write& x) {
     || std::holds_alternative<progress_write>(x)
     || std::holds_alternative<heartbeat_write>(x)
     || std::holds_alternative<rescue_write>(x)
+    || std::holds_alternative<prune_write>(x)
     || std::holds_alternative<claim_write>(x);
 }
 

@@ -44,6 +44,8 @@ void postgres_writer::apply(std::span<const postgres_item> items) {
   for (const auto& x : pick<rescue_write>(items))
     rescue(x);
   refund();
+  for (const auto& x : pick<prune_write>(items))
+    prune(x);
   delete_scraps(pick<delete_scrap_write>(items));
   for (const auto& x : pick<pause_write>(items))
     pause(x);

@@ -184,6 +184,9 @@ private:
   // postgres_failures.cpp
   void bulk_retry(const slot<bulk_retry_write>& x);
 
+  // postgres_history.cpp
+  void prune(const slot<prune_write>& x);
+
   // postgres_types.cpp
   void pause(const slot<pause_write>& x);
 

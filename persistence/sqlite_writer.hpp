@@ -123,6 +123,9 @@ private:
   std::vector<job> claimed_with(const claim_write& x);
   void look_ahead(const std::vector<lane>& lanes, bool full, claimed& result);
 
+  // sqlite_history.cpp
+  write_answer on(const prune_write& x, bool repeated);
+
   // sqlite_settle.cpp
   write_answer on(const settle_write& x, bool repeated);
   write_answer on(const rescue_write& x, bool repeated);

@@ -289,6 +289,12 @@ std::optional<refusal> check(const claim_write& x) {
   return checks.problem;
 }
 
+std::optional<refusal> check(const prune_write& x) {
+  checker checks;
+  checks.key("type", x.type);
+  return checks.problem;
+}
+
 std::optional<refusal> check(const pause_write& x) {
   checker checks;
   checks.key("type", x.type);

@@ -48,6 +48,7 @@ std::optional<refusal> check(const settle_write& x);
 std::optional<refusal> check(const step_write& x);
 std::optional<refusal> check(const lease_owner& x);
 std::optional<refusal> check(const claim_write& x);
+std::optional<refusal> check(const prune_write& x);
 std::optional<refusal> check(const pause_write& x);
 std::optional<refusal> check(const summary_write& x);
 std::optional<refusal> check(const grant_write& x);

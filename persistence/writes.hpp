@@ -217,6 +217,20 @@ struct rescue_write {
   uint32_t limit = 500;
 };
 
+/// Deletes jobs of a type that ended (completed, failed or cancelled) more than
+/// `older_than` ago by the store's clock, with their attempts and steps; what
+/// they made (cards, books, lines of the ledger) stays, and so does the job of
+/// a book that failed: nothing else tells that it did. Looks at one page, in
+/// the order of creation, so that no transaction is long. Answer: `pruned`.
+struct prune_write {
+  std::string type;
+  std::chrono::milliseconds older_than{0};
+  /// Only those behind it; 0: from the first job on.
+  int64_t after_seq = 0;
+  /// Jobs on the page, old enough or not.
+  uint32_t limit = 500;
+};
+
 /// Answer: `done`; `not_found`.
 struct delete_scrap_write {
   std::string id;
@@ -225,8 +239,8 @@ struct delete_scrap_write {
 using write =
   std::variant<enqueue_write, enqueue_batch_write, progress_write, step_write,
                heartbeat_write, settle_write, cancel_write, retry_write,
-               bulk_retry_write, rescue_write, delete_scrap_write, pause_write,
-               summary_write, grant_write, claim_write>;
+               bulk_retry_write, rescue_write, prune_write, delete_scrap_write,
+               pause_write, summary_write, grant_write, claim_write>;
 
 // -- answers to writes --------------------------------------------------------
 
@@ -282,6 +296,13 @@ struct rescued {
   bool more = false;
 };
 
+struct pruned {
+  /// How many were deleted.
+  uint32_t jobs = 0;
+  /// For the next page; empty: younger jobs follow, or none.
+  std::optional<int64_t> next_after_seq;
+};
+
 struct bulk_retried {
   /// As they are now.
   std::vector<job> jobs;
@@ -305,7 +326,7 @@ struct done {};
 
 using write_answer =
   std::variant<refusal, enqueued, enqueued_batch, claimed, changed, renewed,
-               rescued, bulk_retried, stored_summary, granted, done>;
+               rescued, pruned, bulk_retried, stored_summary, granted, done>;
 
 /// A write and whether an earlier try of it may have been committed: then the
 /// store looks before it repeats, so that the caller gets the answer that the

@@ -366,6 +366,17 @@ write_answer fake_store::handle(const rescue_write& x, bool) {
   return result;
 }
 
+write_answer fake_store::handle(const prune_write& x, bool) {
+  pruned result;
+  result.jobs =
+    static_cast<uint32_t>(std::erase_if(db_->jobs, [&](const auto& entry) {
+      const job& what = entry.second;
+      return what.type == x.type && what.finished_at
+        && *what.finished_at < db_->now - x.older_than;
+    }));
+  return result;
+}
+
 write_answer fake_store::handle(const delete_scrap_write& x, bool) {
   if (db_->scraps.erase(x.id) == 0)
     return not_found();

@@ -72,6 +72,7 @@ private:
   write_answer handle(const retry_write& x, bool repeated);
   write_answer handle(const bulk_retry_write& x, bool repeated);
   write_answer handle(const rescue_write& x, bool repeated);
+  write_answer handle(const prune_write& x, bool repeated);
   write_answer handle(const delete_scrap_write& x, bool repeated);
   write_answer handle(const pause_write& x, bool repeated);
   write_answer handle(const summary_write& x, bool repeated);

@@ -13,5 +13,6 @@ using fixture = conformance_fixture<postgres_backend>;
 
 #include "conformance_books.hpp"
 #include "conformance_failures.hpp"
+#include "conformance_history.hpp"
 #include "conformance_san.hpp"
 #include "conformance_steps.hpp"

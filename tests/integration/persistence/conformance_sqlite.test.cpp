@@ -14,6 +14,7 @@ using fixture = conformance_fixture<sqlite_backend>;
 #include "conformance_claim.hpp"
 #include "conformance_enqueue.hpp"
 #include "conformance_failures.hpp"
+#include "conformance_history.hpp"
 #include "conformance_reads.hpp"
 #include "conformance_requests.hpp"
 #include "conformance_san.hpp"
