@@ -21,6 +21,7 @@ reeve_e2e_test(api_events 300)
 reeve_e2e_test(api_http 300 RUN_SERIAL ON)
 reeve_e2e_test(api_origins 300)
 reeve_e2e_test(api_operations 300)
+reeve_e2e_test(api_stats 300)
 reeve_e2e_test(api_auth 300)
 reeve_e2e_test(config_cli 300)
 reeve_e2e_test(accounts 300)
@@ -50,3 +51,29 @@ reeve_e2e_test(ai_server_contract 120)
 reeve_e2e_test(analysis_server 300)
 # Needs Debian's chromium, chromium-driver and python3-selenium.
 reeve_e2e_test(watch_page 300)
+
+# The dashboard: its own tests, and e2e/dashboard/NAME.test.mjs in Debian's
+# chromium, on the real binary.
+function(reeve_web_test name timeout)
+  if(REEVE_HAS_NPM)
+    add_test(NAME ${name} COMMAND ${ARGN})
+    set_tests_properties(${name} PROPERTIES
+      TIMEOUT ${timeout}
+      ENVIRONMENT "REEVE_BIN=$<TARGET_FILE:reeve>")
+  else()
+    add_test(NAME ${name} COMMAND sh -c
+      "echo 'Skipped: the dashboard takes npm (apt-get install npm)'; exit 77")
+    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
+  endif()
+endfunction()
+
+reeve_web_test(web.types 120
+  ${REEVE_NODE} ${PROJECT_SOURCE_DIR}/web/node_modules/typescript/bin/tsc
+  --noEmit --project ${PROJECT_SOURCE_DIR}/web)
+reeve_web_test(web.unit 120 ${REEVE_NODE} ${PROJECT_SOURCE_DIR}/web/test/run.mjs)
+foreach(name IN ITEMS actions keys scale views)
+  reeve_web_test(e2e.dashboard_${name} 300
+    ${REEVE_NODE} --test
+    ${CMAKE_CURRENT_SOURCE_DIR}/e2e/dashboard/${name}.test.mjs)
+  set_tests_properties(e2e.dashboard_${name} PROPERTIES LABELS e2e)
+endforeach()
