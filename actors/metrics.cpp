@@ -47,9 +47,7 @@ metrics::metrics(caf::actor_system& sys)
 
 // All at once: a series that appears with its first job hides that job from
 // `rate`.
-metrics::type_metrics& metrics::of(std::string_view type) {
-  if (auto known = types_.find(type); known != types_.end())
-    return known->second;
+metrics::type_metrics& metrics::add(std::string_view type) {
   const caf::telemetry::label_view label{"type", view(type)};
   auto counter = [&](caf::string_view prefix, caf::string_view name,
                      caf::string_view help) {
@@ -61,6 +59,7 @@ metrics::type_metrics& metrics::of(std::string_view type) {
                      caf::make_span(long_buckets), help);
   };
   type_metrics made{
+    std::string{type},
     counter("reeve.jobs", "enqueued", "Jobs accepted by this node."),
     counter("reeve.runs", "started", "Runs started."),
     times("reeve.job", "wait",
@@ -78,8 +77,17 @@ metrics::type_metrics& metrics::of(std::string_view type) {
   return types_.emplace(std::string{type}, std::move(made)).first->second;
 }
 
+// Other nodes and SQL clients may have any number of types.
+metrics::type_metrics& metrics::of(std::string_view type) {
+  if (auto known = types_.find(type); known != types_.end())
+    return known->second;
+  auto others = types_.find(other_types);
+  return others != types_.end() ? others->second : add(other_types);
+}
+
 void metrics::know(std::string_view type) {
-  of(type);
+  if (!types_.contains(type))
+    add(type);
 }
 
 void metrics::committed(size_t writes, caf::timespan took) {
@@ -107,7 +115,7 @@ void metrics::run_ended(std::string_view type, run_outcome outcome,
   if (ended == nullptr)
     ended = registry_.counter_instance(
       "reeve.runs", "ended",
-      {{"type", view(type)}, {"outcome", view(to_string(outcome))}},
+      {{"type", view(known.label)}, {"outcome", view(to_string(outcome))}},
       "Runs ended, by outcome.", "1", true);
   ended->inc();
   known.run_seconds->observe(in_seconds(took));

@@ -18,13 +18,17 @@
 
 namespace reeve {
 
+/// The label of all types that are not this node's: there may be any number.
+inline constexpr std::string_view other_types = "other";
+
 /// What the node counts. Every instance is a view on the actor system's metric
 /// registry, which `/metrics` exports; each actor keeps one.
 class metrics {
 public:
   explicit metrics(caf::actor_system& sys);
 
-  /// From now on the type's counters are there, at 0.
+  /// From now on the type's counters are there, at 0; types that nobody named
+  /// are counted together.
   void know(std::string_view type);
   /// One transaction with so many writes.
   void committed(size_t writes, caf::timespan took);
@@ -45,8 +49,9 @@ public:
   void watchers(size_t count);
 
 private:
-  /// Of one job type; found in the registry at its first use.
+  /// Of one job type.
   struct type_metrics {
+    std::string label;
     caf::telemetry::int_counter* enqueued;
     caf::telemetry::int_counter* started;
     caf::telemetry::dbl_histogram* wait_seconds;
@@ -56,6 +61,7 @@ private:
     std::map<run_outcome, caf::telemetry::int_counter*> ended;
   };
 
+  type_metrics& add(std::string_view type);
   type_metrics& of(std::string_view type);
 
   caf::telemetry::metric_registry& registry_;

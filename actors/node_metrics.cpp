@@ -2,6 +2,7 @@
 #include "actors/node_metrics.hpp"
 
 #include "actors/exposition.hpp"
+#include "actors/metrics.hpp"
 #include "actors/process_metrics.hpp"
 #include "actors/provider_metrics.hpp"
 
@@ -34,7 +35,7 @@ void add(exposition& out, const store_stats& x,
           job_status::failed, job_status::cancelled})
       counts[{type, status}] = 0;
   for (const auto& one : x.counts) {
-    auto type = known.contains(one.type) ? one.type : "other";
+    auto type = known.contains(one.type) ? one.type : std::string{other_types};
     counts[{std::move(type), one.status}] += one.count;
   }
   out.gauge("reeve_jobs", "Jobs in the database, by type and status.");

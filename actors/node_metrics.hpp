@@ -21,8 +21,7 @@ struct scraped_figures {
   std::optional<lane_reports> lanes;
   /// Of all nodes on the database.
   std::optional<store_stats> stats;
-  /// Job types with a label of their own; others are counted as `other`, since
-  /// SQL clients may enqueue any number of them.
+  /// Job types with a label of their own.
   std::set<std::string, std::less<>> known_types;
 };
 
