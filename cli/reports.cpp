@@ -80,26 +80,17 @@ tint tint_of_state(const std::string& state) {
   return state == "running" || state == "busy" ? tint::busy : tint::none;
 }
 
-// A time of the last minute or so: p95 of an object that may have it.
+// Nothing for an actor that has handled no message, or tells no times.
 std::string p95_of(const ordered_json& actor, const std::string& name) {
   if (!actor.is_object() || !actor.contains(name))
     return {};
   const auto& times = actor[name];
-  for (const auto* unit : {"p95", "p95_seconds"})
-    if (times.is_object() && times.contains(unit) && times[unit].is_number()) {
-      auto ms = times[unit].get<double>() * 1000;
-      char text[32];
-      std::snprintf(text, sizeof(text), ms < 100 ? "%.2g ms" : "%.0f ms", ms);
-      return text;
-    }
-  return {};
-}
-
-// Restarts may come as a number, or as one with more about it.
-std::string restarts_of(const ordered_json& actor) {
-  if (actor.contains("restarts") && actor["restarts"].is_object())
-    return text_of(actor["restarts"], "count");
-  return text_of(actor, "restarts");
+  if (!times.is_object() || !times.contains("p95") || !times["p95"].is_number())
+    return {};
+  auto ms = times["p95"].get<double>() * 1000;
+  char text[32];
+  std::snprintf(text, sizeof(text), ms < 100 ? "%.2g ms" : "%.0f ms", ms);
+  return text;
 }
 
 using children_by_parent = std::multimap<std::string, const ordered_json*>;
@@ -118,11 +109,11 @@ void add_tree(table& out, const children_by_parent& children,
     out.add({{std::string(2 * std::min<size_t>(depth, 20), ' ') + name},
              {state, tint_of_state(state)},
              {text_of(actor, "mailbox")},
-             {restarts_of(actor)},
+             {text_of(actor, "restarts")},
              {shown_duration(number_of(actor, "uptime_seconds"))},
              {text_of(actor, "messages")},
-             {p95_of(actor, "wait")},
-             {p95_of(actor, "handling")},
+             {p95_of(actor, "wait_seconds")},
+             {p95_of(actor, "handling_seconds")},
              {text_of(actor, "last_error"), tint::bad},
              {text_of(actor, "job_id")}});
     if (!name.empty() && name != parent)
