@@ -80,17 +80,25 @@ tint tint_of_state(const std::string& state) {
   return state == "running" || state == "busy" ? tint::busy : tint::none;
 }
 
-// Nothing for an actor that has handled no message, or tells no times.
-std::string p95_of(const ordered_json& actor, const std::string& name) {
-  if (!actor.is_object() || !actor.contains(name))
+// The 95th percentile of a distribution in seconds, once there is one.
+std::string p95_of(const ordered_json& actor, const std::string& member) {
+  if (!actor.contains(member) || !actor[member].is_object()
+      || !actor[member].contains("p95") || !actor[member]["p95"].is_number())
     return {};
-  const auto& times = actor[name];
-  if (!times.is_object() || !times.contains("p95") || !times["p95"].is_number())
-    return {};
-  auto ms = times["p95"].get<double>() * 1000;
+  auto ms = actor[member]["p95"].get<double>() * 1000;
   char text[32];
-  std::snprintf(text, sizeof(text), ms < 100 ? "%.2g ms" : "%.0f ms", ms);
+  std::snprintf(text, sizeof(text), ms < 10 ? "%.2f ms" : "%.0f ms", ms);
   return text;
+}
+
+// What is left of the restarts that the supervisor allows.
+std::string budget_of(const ordered_json& actor) {
+  if (!actor.contains("restart_budget"))
+    return {};
+  const auto& budget = actor["restart_budget"];
+  return budget.is_object()
+    ? text_of(budget, "left") + '/' + text_of(budget, "of")
+    : std::string{};
 }
 
 using children_by_parent = std::multimap<std::string, const ordered_json*>;
@@ -110,6 +118,7 @@ void add_tree(table& out, const children_by_parent& children,
              {state, tint_of_state(state)},
              {text_of(actor, "mailbox")},
              {text_of(actor, "restarts")},
+             {budget_of(actor)},
              {shown_duration(number_of(actor, "uptime_seconds"))},
              {text_of(actor, "messages")},
              {p95_of(actor, "wait_seconds")},
@@ -219,6 +228,7 @@ table actors_table(const ordered_json& actors) {
                 {"STATE"},
                 {"MAILBOX", true},
                 {"RESTARTS", true},
+                {"LEFT", true},
                 {"UP", true},
                 {"MESSAGES", true},
                 {"WAIT P95", true},

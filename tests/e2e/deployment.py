@@ -234,22 +234,31 @@ class Words(unittest.TestCase):
         for shell in ("bash", "zsh", "fish"):
             with self.subTest(shell):
                 self.assertIsNotNone(shutil.which(shell), "not installed")
-                # fish makes the values of options words of their own.
-                def offers(word, *words, shell=shell):
+                def offers(expected, *words, shell=shell):
                     found = self.completed(shell, *words)
-                    self.assertIn(word, {x.rstrip("=") for x in found})
+                    self.assertLessEqual(set(expected),
+                                         {x.rstrip("=") for x in found})
 
-                offers("jobs", "jo")
-                offers("watch", "jobs", "")
-                offers("fish", "completion", "f")
-                offers("FAILED", "jobs", "list", "--status", "")
-                offers("--workers", "serve", "--work")
-                for path in self.commands:
-                    if path[0] in ("jobs", "types", "enqueue"):
-                        for option in options_of(path):
-                            offers(option, *path, "--")
+                offers(["jobs"], "jo")
+                offers(["list", "watch", "retry"], "jobs", "")
+                offers(["fish"], "completion", "f")
+                offers(["FAILED"], "jobs", "list", "--status", "")
+                offers(["--workers"], "serve", "--work")
+                for path in (("jobs", "list"), ("jobs", "retry"),
+                             ("types", "pause"), ("enqueue",)):
+                    offers(options_of(path), *path, "--")
                 self.assertNotIn("--status",
                                  self.completed(shell, "enqueue", "--"))
+
+    def test_no_option_is_forgotten(self):
+        for name in ("bash", "zsh", "fish"):
+            with open(f"{self.folder}/{name}", encoding="utf-8") as file:
+                words = set(re.findall(r"[\w.-]+", file.read()))
+            for path in self.commands:
+                options = options_of(path)
+                if name == "fish":
+                    options = {x[2:] for x in options}
+                self.assertLessEqual({*path, *options}, words, (name, path))
 
     def test_bash_splits_words_at_equal_signs(self):
         self.assertEqual(
