@@ -34,8 +34,11 @@ public:
   }
 
   void show(const ordered_json& job, const std::string& text) {
-    if (session_.json)
-      return session_.print_json(text);
+    if (session_.json) {
+      session_.print_json(text);
+      std::cout.flush();
+      return check_output();
+    }
     const auto& out = session_.out;
     auto status = text_of(job, "status");
     const auto progress = job.value("progress", ordered_json::object());
@@ -62,6 +65,7 @@ public:
                 << '\n';
     }
     std::cout.flush();
+    check_output();
   }
 
   void end_line() {
@@ -76,6 +80,12 @@ public:
   }
 
 private:
+  // Nobody is left to show it to.
+  static void check_output() {
+    if (!std::cout)
+      throw api_error(0, exit_failed, "the output cannot be written");
+  }
+
   const client_session& session_;
   bool open_line_ = false;
 };

@@ -293,6 +293,18 @@ class Watch(CommandTest):
     def test_no_such_job(self):
         self.refused(NOT_FOUND, "jobs", "watch", NO_ID)
 
+    def test_a_reader_that_leaves_ends_it(self):
+        gate = self.gate()
+        job = self.enqueue({"gate": gate})
+        for args in ([], ["--json"]):
+            with open("/dev/full", "w", encoding="ascii") as full:
+                done = subprocess.run(
+                    [BIN, "jobs", "watch", job, *args], stdout=full,
+                    stderr=subprocess.PIPE, timeout=60,
+                    env=clean_environment({"REEVE_URL": self.node.url}))
+            self.assertEqual(done.returncode, FAILED, done)
+        self.open_gate(gate)
+
     def test_a_node_that_comes_back(self):
         # Only what is running is followed, and a drain would wait for it.
         port = free_port()
