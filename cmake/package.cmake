@@ -32,12 +32,9 @@ install(FILES "${reeve_made}/_reeve"
 install(FILES "${reeve_made}/reeve.fish"
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-# Grafana's dashboard and Prometheus' rules, once they are there.
-foreach(folder IN ITEMS ops)
-  if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/${folder}")
-    install(DIRECTORY ${folder}/ DESTINATION ${CMAKE_INSTALL_DATADIR}/reeve)
-  endif()
-endforeach()
+# Grafana's dashboard and Prometheus' rules.
+install(DIRECTORY ops/ DESTINATION ${CMAKE_INSTALL_DATADIR}/reeve
+        PATTERN "*.test.yml" EXCLUDE)
 
 # -- the service: only in the package -------------------------------------------
 set(CPACK_DEBIAN_PACKAGE_MAINTAINER "The Reeve authors <reeve@packages.invalid>")
