@@ -36,6 +36,8 @@ export interface Job {
   usage: Usage;
   priority: number;
   unique_key: string | null;
+  /// W3C Trace Context.
+  traceparent: string | null;
   run_at: string;
   reason: string;
   cancel_requested: boolean;

@@ -17,7 +17,7 @@ const { chromium } = require("playwright-core");
 
 const binary = process.env.REEVE_BIN ?? path.join(root, "build/debug/reeve");
 /// How long anything may take on a machine that is busy with other tests.
-export const patience = 30_000;
+export const patience = 60_000;
 
 export async function until(what, found) {
   const deadline = Date.now() + patience;

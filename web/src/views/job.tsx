@@ -207,6 +207,9 @@ function Explain(props: { path: string; job: Job }): JSX.Element | null {
 
 // -- facts --------------------------------------------------------------------
 
+// Texts that may take a line of their own.
+const long = new Set(["Target", "User", "Unique key", "Trace", "Waits for"]);
+
 function Facts(props: { job: Job }): JSX.Element {
   const { job } = props;
   const unspent = Object.entries(job.unspent).filter(([, n]) => n > 0);
@@ -226,6 +229,9 @@ function Facts(props: { job: Job }): JSX.Element {
       <Text value={job.user_id} /></Link>]);
   if (job.unique_key !== null)
     facts.push(["Unique key", <Text value={job.unique_key} />]);
+  const trace = job.traceparent?.split("-")[1];
+  if (trace)
+    facts.push(["Trace", <Id id={trace} whole />]);
   if (job.reason)
     facts.push(["Waits for", <Text value={job.reason} />]);
   if (unspent.length > 0)
@@ -237,7 +243,8 @@ function Facts(props: { job: Job }): JSX.Element {
       <h2 id="facts">Facts</h2>
       <dl class="facts">
         {facts.map(([name, value]) => (
-          <div key={name}><dt>{name}</dt><dd>{value}</dd></div>
+          <div key={name} class={long.has(name) ? "long" : ""}>
+            <dt>{name}</dt><dd>{value}</dd></div>
         ))}
       </dl>
     </section>
@@ -289,7 +296,8 @@ function Block(props: { title: string; value: Json }): JSX.Element {
 // -- history ------------------------------------------------------------------
 
 const outcomeTones: Record<string, string> = {
-  completed: "completed", failed: "failed", timed_out: "failed",
+  completed: "completed", failed: "failed", failed_permanently: "failed",
+  timed_out: "failed", lost: "failed",
   cancelled: "cancelled", snoozed: "pending",
 };
 
