@@ -102,7 +102,7 @@ function optionsFor(
   return {
     width: Math.max(width, 100),
     height,
-    padding: [10, 8, 0, 0],
+    padding: [10, 18, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
     scales: {

@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
 import { get, post } from "../api";
-import { count, duration, shortCount } from "../format";
+import { count, duration, shortCount, shortDuration } from "../format";
 import type { Actor, Distribution } from "../model";
 import { Link } from "../router";
 import { follow } from "../stream";
@@ -108,8 +108,7 @@ function Tree(props: { actors: Actor[]; onChoose(name: string): void }):
               <td class="wide number">{seconds(actor.handling_seconds?.p95)}</td>
               <td class={`medium number ${actor.restarts ? "warn" : "zero"}`}>
                 {actor.restarts}</td>
-              <td class="wide number">{duration(
-                Math.floor(actor.uptime_seconds))}</td>
+              <td class="wide number">{shortDuration(actor.uptime_seconds)}</td>
             </tr>
           ))}
         </tbody>
