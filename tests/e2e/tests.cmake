@@ -72,7 +72,7 @@ reeve_web_test(web.types 120
   --noEmit --project ${PROJECT_SOURCE_DIR}/web)
 reeve_web_test(web.unit 120 ${REEVE_NODE} ${PROJECT_SOURCE_DIR}/web/test/run.mjs)
 foreach(name IN ITEMS actions keys scale views)
-  reeve_web_test(e2e.dashboard_${name} 300
+  reeve_web_test(e2e.dashboard_${name} 600
     ${REEVE_NODE} --test
     ${CMAKE_CURRENT_SOURCE_DIR}/e2e/dashboard/${name}.test.mjs)
   set_tests_properties(e2e.dashboard_${name} PROPERTIES LABELS e2e)

@@ -6,7 +6,7 @@
 #include "actors/gateway/dashboard_files.hpp"
 #include "actors/gateway/stats_history.hpp"
 
-#include <caf/test/dsl.hpp>
+#include <caf/test/bdd_dsl.hpp>
 
 #include <set>
 

@@ -9,6 +9,7 @@ reeve_test(reeve-actors-tests reeve_actors
   unit/actors/explanation.test.cpp
   unit/actors/exposition.test.cpp
   unit/actors/gateway_alarm.test.cpp
+  unit/actors/gateway_dashboard.test.cpp
   unit/actors/gateway_days.test.cpp
   unit/actors/gateway_event_texts.test.cpp
   unit/actors/gateway_job_json.test.cpp
