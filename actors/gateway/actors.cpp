@@ -56,7 +56,7 @@ void look(exchange& x, const shown_ptr& shown);
 
 void show(exchange& x, int64_t& shown) {
   const auto& newest = *x.context().actors;
-  if (newest.number > shown) {
+  if (!newest.text.empty() && newest.number > shown) {
     shown = newest.number;
     x.stream(
       net::sse_event("actors", std::to_string(newest.number), newest.text));
@@ -77,6 +77,10 @@ void look(exchange& x, const shown_ptr& shown) {
     show(x, *shown);
     return look_later(x, shown);
   }
+  // From when somebody watched last: too old to be shown.
+  if (newest.asked_at
+      && now >= *newest.asked_at + 2 * x.context().actors_interval)
+    newest.text.clear();
   newest.asked_at = now;
   x.ask_or<tree_report>(
     [shown](exchange& x, tree_report& found) {

@@ -72,8 +72,8 @@ class Figures(ActorsTest):
         runs = [actors[f"job-{i}"]["counts"]["runs"] for i in (1, 2)]
         self.assertEqual(sum(runs), 5)
         for i in (1, 2):
-            self.assertEqual(bool(actors[f"executor-{i}"]["messages"]),
-                             bool(runs[i - 1]))
+            if runs[i - 1] == 0:
+                self.assertEqual(actors[f"executor-{i}"]["messages"], 0)
         self.assertGreater(actors["db"]["messages"], 10)
 
     def test_the_db_actor_tells_of_its_transactions(self):

@@ -78,7 +78,7 @@ SCENARIO("time in the handler and time in the mailbox are told apart") {
   CHECK(handling.sum >= .004);
   // The second one waited for the first.
   CHECK(wait.p99 >= .0017);
-  CHECK(wait.sum < handling.sum + wait.p99);
+  CHECK(wait.sum >= .002);
 }
 
 SCENARIO("while an actor hangs, what waits for it can be seen") {
