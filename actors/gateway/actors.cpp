@@ -29,20 +29,19 @@ void post_restart(exchange& x) {
   x.allow_query({});
   auto body = json_body_or_empty(x);
   fields in{body, "", {"reason"}};
-  restart_actor what;
-  what.name = x.parameter("name");
-  what.reason = in.optional_text("reason", longest_reason).value_or("");
+  auto name = x.parameter("name");
+  auto reason = in.optional_text("reason", longest_reason).value_or("");
   x.ask_or<actor_report>(
     [](exchange& x, actor_report& started) {
       x.respond(200, to_json(started));
     },
-    [name = what.name](exchange& x, caf::error& err) {
+    [name](exchange& x, caf::error& err) {
       if (err != ec::not_found)
         return x.fail(err);
       x.fail(404, "not_found",
              "This node has no actor '" + name + "'; GET /api/actors has all");
     },
-    std::move(what));
+    restart_actor{name, std::move(reason)});
 }
 
 // -- the feed -----------------------------------------------------------------
