@@ -319,6 +319,8 @@ SCENARIO("the status counts writes and tells of the last error") {
     CHECK_EQ(commits->batch.count, 2u);
     CHECK_EQ(commits->batch.last, 1.0);
     CHECK_EQ(commits->batch.sum, 3.0);
+    CHECK_EQ(commits->batch.p50, 1.0);
+    CHECK_EQ(commits->batch.p99, 2.0);
   }
   db->down = true;
   enqueue(3);
