@@ -61,7 +61,6 @@ private:
   std::string last_error_;
 };
 
-using janitor_impl =
-  metered_actor<janitor_actor::stateful_impl<janitor_state>>;
+using janitor_impl = metered_actor<janitor_actor::stateful_impl<janitor_state>>;
 
 } // namespace reeve

@@ -7,11 +7,11 @@
 #include "actors/decision.hpp"
 #include "actors/explanation.hpp"
 #include "actors/interfaces.hpp"
+#include "actors/janitor.hpp"
 #include "actors/job_actor.hpp"
 #include "actors/metered_actor.hpp"
 #include "actors/metrics.hpp"
 #include "actors/pace.hpp"
-#include "actors/janitor.hpp"
 #include "actors/recovery.hpp"
 #include "actors/scheduler.hpp"
 

@@ -345,7 +345,7 @@ SCENARIO("the tree shows every actor, silent ones as unresponsive") {
   AND("the supervisor tells its own figures") {
     const auto& own = shown_tree->value->actors[0];
     REQUIRE(own.handling.has_value());
-    CHECK_GREATER(own.messages, 0u);
+    CHECK_GT(own.messages, 0u);
     CHECK_EQ(own.messages, own.handling->count);
     CHECK(!own.budget);
   }

@@ -136,6 +136,7 @@ db_actor::behavior_type mock_db(db_actor::pointer self, mock_node_ptr node) {
       return result;
     },
     [](const rescue_write&) { return rescued{}; },
+    [](const prune_write&) { return pruned{}; },
     [node](announce_atom) { ++node->announcements; },
     [node](flush_atom) {
       if (auto f = std::exchange(node->on_flush, {}))
