@@ -79,13 +79,14 @@ void answer_preflight(exchange& x) {
   x.respond(std::move(response));
 }
 
-// Probes of load balancers carry no key, and the dashboard's page has to be
-// there to ask for one.
+// Probes of load balancers carry no key, nor do tools that read how to call;
+// and the dashboard's page has to be there to ask for one.
 bool is_open_to_all(const exchange& x) {
   const auto& segments = x.request().segments;
   return is_dashboard_path(segments)
     || (segments.size() == 1
-        && (segments[0] == "healthz" || segments[0] == "readyz"));
+        && (segments[0] == "healthz" || segments[0] == "readyz"
+            || segments[0] == "openapi.json"));
 }
 
 std::optional<std::string> bearer_token(const net::http_request& request) {

@@ -54,6 +54,7 @@ const net::router<handler>& api_routes() {
       .add("GET", "/healthz", get_health)
       .add("GET", "/readyz", get_readiness)
       .add("GET", "/metrics", get_metrics)
+      .add("GET", "/openapi.json", get_openapi)
       .add("GET", "/api/actors", get_actors)
       .add("GET", "/api/actors/events", get_actor_events)
       .add("POST", "/api/actors/{name}/restart", post_restart)
@@ -104,7 +105,7 @@ void dispatch(exchange& x) {
   } else if (is_dashboard_path(request.segments)) {
     get_dashboard(x);
   } else {
-    x.fail(404, "not_found", "There is no such path; see /api/jobs");
+    x.fail(404, "not_found", "There is no such path; see /openapi.json");
   }
 }
 

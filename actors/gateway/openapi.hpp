@@ -1,0 +1,11 @@
+// actors/gateway/openapi.hpp -- the API's own description.
+#pragma once
+
+#include <string_view>
+
+namespace reeve {
+
+/// actors/gateway/openapi.json, an OpenAPI 3.1 document.
+std::string_view openapi_text();
+
+} // namespace reeve
