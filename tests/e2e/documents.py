@@ -5,14 +5,19 @@
 # `sh run=postgresql`, and an indented one behind `<!-- run -->`. Those of one file
 # are one script, in a folder of its own, beside a node that is served there. Only
 # the port is another one; a refused request fails the script.
+import http.client
 import os
 import re
 import shutil
+import ssl
 import subprocess
+import tempfile
 import unittest
 from pathlib import Path
 
-from harness import BIN, ROOT, Node, Postgres, both_stores
+from event_stream import EventStream
+from harness import BIN, ROOT, Node, Postgres, both_stores, free_port, time_in
+from process import Process
 
 FILES = [ROOT / x for x in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
 FILES += sorted(ROOT.glob("docs/*.md"))
@@ -135,6 +140,70 @@ class Runnable(unittest.TestCase):
                     self.run_blocks(path, blocks)
                 ran += len(blocks)
         self.assertGreater(ran, 10)
+
+
+class Proxy(unittest.TestCase):
+    """The configuration of nginx in docs/operations.md, with other addresses."""
+
+    def start(self, node: Node) -> int:
+        folder = tempfile.mkdtemp(prefix="reeve-nginx-")
+        self.addCleanup(shutil.rmtree, folder)
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes",
+             "-keyout", f"{folder}/jobs.example.key", "-out",
+             f"{folder}/jobs.example.pem", "-days", "2", "-subj",
+             "/CN=jobs.example"], check=True, capture_output=True)
+        text = (ROOT / "docs/operations.md").read_text("utf-8")
+        [server] = re.findall(r"^```nginx\n(.*?)^```$", text, re.M | re.S)
+        port = free_port()
+        for old, new in (("127.0.0.1:8080", f"127.0.0.1:{node.port}"),
+                         ("listen 443 ssl", f"listen 127.0.0.1:{port} ssl"),
+                         ("/etc/ssl/", f"{folder}/")):
+            self.assertIn(old, server)
+            server = server.replace(old, new)
+        places = "".join(
+            f"{kind}_temp_path {folder}/{kind};" for kind in
+            ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        path = Path(folder, "nginx.conf")
+        path.write_text(
+            f"daemon off; master_process off; pid {folder}/pid;"
+            "error_log stderr notice; events {} http { access_log off;"
+            f"{places}\n{server}}}\n")
+        program = shutil.which("nginx", path="/usr/sbin:" + os.environ["PATH"])
+        nginx = Process([program, "-p", folder, "-e", "stderr", "-c",
+                         str(path)])
+        self.addCleanup(nginx.kill)
+        nginx.wait_for_line("using the")
+        return port
+
+    def test_requests_and_events_pass(self):
+        node = Node(options={"http.allowed-hosts": '["jobs.example"]'})
+        self.addCleanup(node.close)
+        port = self.start(node)
+        trusting = ssl.create_default_context()
+        trusting.check_hostname = False
+        trusting.verify_mode = ssl.CERT_NONE
+
+        def client():
+            result = http.client.HTTPSConnection("127.0.0.1", port,
+                                                 timeout=30, context=trusting)
+            self.addCleanup(result.close)
+            return result
+
+        host = {"Host": "jobs.example"}
+        job = node.add_job(run_at=time_in(3600))
+        events = EventStream(client(), f"/api/jobs/{job['id']}/events", host,
+                             30)
+        self.addCleanup(events.close)
+        # Each is there before the next one is made: nothing holds it back.
+        self.assertEqual(events.next().data["status"], "PENDING")
+        answer = node.request("POST", f"/api/jobs/{job['id']}/cancel",
+                              headers={**host, "Origin":
+                                       "https://jobs.example"},
+                              connection=client())
+        self.assertEqual(answer.status, 200, answer)
+        self.assertEqual(events.next().data["status"], "CANCELLED")
+        self.assertIsNone(events.next())
 
 
 if __name__ == "__main__":

@@ -273,6 +273,12 @@ class Answers(ApiTest):
         for by in ("type", "user", "day"):
             self.assertTrue(self.get("getUsage", {"group_by": by, **span})[
                 "rows"])
+        self.providers.fault(api="messages", kind="refusal")
+        self.grant(price_of(1), "kim")
+        refused = self.order(pages=1, user_id="kim")
+        self.assertEqual(self.finished(refused["job_id"])["status"], "FAILED")
+        self.assertTrue(self.get("getContent", {"id": refused["content_id"]})[
+            "error_message"])
         # Anthropic's headers fill the buckets.
         lanes = self.get("listProviders")["providers"]
         self.assertTrue(any(x["limits"]["requests"] for x in lanes))
@@ -440,6 +446,18 @@ class Keys(ApiTest):
         self.call("enqueue", 202, body=mine, key=self.lee)
         self.call("enqueue", 409, body=mine, key=self.kim)
         self.call("enqueueBatch", 202, body={"jobs": [mine]}, key=self.kim)
+
+    def test_of_a_user(self):
+        made = self.call("addScrap", 200, body={
+            "content": "Salt is won from the sea."}, key=self.kim).json
+        wait_until(lambda: self.call(
+            "getJob", 200, {"id": made["job_id"]}, key=self.kim).json[
+                "status"] == "COMPLETED", "the card")
+        self.assertEqual(self.call("getScrap", 200, {"id": made["scrap_id"]},
+                                   key=self.kim).json["user_id"], "kim")
+        [card] = self.call("listCards", 200, {"scrap_id": made["scrap_id"]},
+                           key=self.kim).json["cards"]
+        self.assertEqual(card["user_id"], "kim")
 
     def test_the_database_is_away(self):
         if self.server is None:
