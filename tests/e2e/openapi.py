@@ -19,6 +19,8 @@ CHECKER = Checker(DOCUMENT)
 STORES_DONE: set[str] = set()
 
 MOST_BYTES = 20_000
+TRACE = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-"
+                        "b7ad6b7169203331-01", "tracestate": "a=1"}
 
 # What only a node in trouble shows; other tests make that trouble.
 SHOWN_ELSEWHERE = {
@@ -141,9 +143,9 @@ class Answers(ApiTest):
                  "payload": {"any": ["thing"]}, "priority": -5,
                  "run_at": time_in(3600), "max_attempts": 7,
                  "unique_key": "only-one", "user_id": "kim"}
-        made = self.call("enqueue", 202, body=later).json
+        made = self.call("enqueue", 202, TRACE, later).json
         self.call("enqueue", 200, body=later)
-        self.call("enqueueBatch", 202, body={"jobs": [
+        self.call("enqueueBatch", 202, TRACE, {"jobs": [
             {**later, "unique_key": f"b-{n}"} for n in range(2)]})
         page = self.get("listJobs", {
             "status": "PENDING", "type": "CARD_ANALYSIS", "target_id": "t",
@@ -247,6 +249,8 @@ class Answers(ApiTest):
         for name, status in (("getSummary", 200), ("addTil", 202),
                              ("addRecall", 202)):
             self.call(name, status, {"id": day["date"], "user_id": "kim"})
+        page = self.get("listCards", {"limit": 1})
+        self.get("listCards", {"cursor": page["next_cursor"]})
         self.call("deleteScrap", 204, {"id": made["scrap_id"]})
 
     # -- books --------------------------------------------------------------
@@ -279,6 +283,8 @@ class Answers(ApiTest):
         self.assertEqual(self.finished(refused["job_id"])["status"], "FAILED")
         self.assertTrue(self.get("getContent", {"id": refused["content_id"]})[
             "error_message"])
+        books = self.get("listContents", {"limit": 1})
+        self.get("listContents", {"cursor": books["next_cursor"]})
         # Anthropic's headers fill the buckets.
         lanes = self.get("listProviders")["providers"]
         self.assertTrue(any(x["limits"]["requests"] for x in lanes))
@@ -310,6 +316,23 @@ class Answers(ApiTest):
 
     # -- the rest -----------------------------------------------------------
 
+    def test_actors(self):
+        self.call("restartActor", 409, {"name": "db"})
+        started = self.call("restartActor", 200, {"name": "job-2"},
+                            {"reason": "a test"}).json
+        self.assertEqual(started["restart_history"][-1]["by"], "operator")
+        stream = self.watch("watchActors")
+        self.next_event("watchActors", stream)
+
+    def test_statistics(self):
+        history = wait_until(lambda: (lambda x: x if x["types"] else None)(
+            self.get("getStatsHistory")), "a sample with jobs")
+        self.assertEqual(len(history["at"]), len(history["oldest_due_seconds"]))
+        stream = self.watch("watchStats")
+        kinds = {self.next_event("watchStats", stream).event
+                 for _ in range(3)}
+        self.assertEqual(kinds, {"stats", "types", "providers"})
+
     def test_probes(self):
         for name in ("health", "readiness"):
             self.get(name)
@@ -339,7 +362,7 @@ class Answers(ApiTest):
                     {"title": "T", "prompt": "p", "pages": n}
                     for n in (1, 2))),
                 ("redraw", page, ({"prompt": "a"}, {"prompt": "b"}))):
-            where = {**where, "Idempotency-Key": name}
+            where = {**where, **TRACE, "Idempotency-Key": name}
             status = 200 if name == "addScrap" else 202
             self.call(name, status, where, bodies[0])
             again = self.call(name, status, where, bodies[0])
@@ -440,6 +463,7 @@ class Keys(ApiTest):
                 ("orderBook", {}, {"title": "T", "prompt": "p", "pages": 1,
                                    "user_id": "lee"}),
                 ("getAccount", {"user_id": "lee"}, None),
+                ("listCards", {}, None),
                 ("getUsage", {"group_by": "type"}, None)):
             self.call(name, 403, parameters, body, key=self.kim)
         mine = {**job, "user_id": None, "unique_key": "k"}

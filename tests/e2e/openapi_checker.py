@@ -57,8 +57,9 @@ class Checker:
                 name: {**self.closed(x, f"{place}/properties/{name}"),
                        "at": f"{place}/properties/{name}"}
                 for name, x in schema["properties"].items()}
-        if "items" in schema:
-            result["items"] = self.closed(schema["items"], place + "/items")
+        for word in ("items", "propertyNames"):
+            if word in schema:
+                result[word] = self.closed(schema[word], f"{place}/{word}")
         more = schema.get("additionalProperties")
         if isinstance(more, dict):
             result["additionalProperties"] = self.closed(
