@@ -3,6 +3,7 @@
 
 #include "actors/gateway/dashboard.hpp"
 #include "actors/gateway/fields.hpp"
+#include "actors/gateway/openapi.hpp"
 #include "net/json.hpp"
 #include "net/problem.hpp"
 #include "net/text.hpp"

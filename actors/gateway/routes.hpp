@@ -103,10 +103,6 @@ void get_actors(exchange& x);
 void get_actor_events(exchange& x);
 void post_restart(exchange& x);
 
-// -- openapi.cpp --------------------------------------------------------------
-
-void get_openapi(exchange& x);
-
 // -- shared by handlers -------------------------------------------------------
 
 /// Of the unique keys that the node makes up itself; clients cannot take one.
