@@ -36,8 +36,8 @@ reeve_e2e_test(own_types 300)
 reeve_e2e_test(traces 300)
 # Needs Debian's prometheus.
 reeve_e2e_test(metrics 300)
-reeve_e2e_test(openapi 300)
-reeve_e2e_test(documents 300)
+reeve_e2e_test(openapi 600)
+reeve_e2e_test(documents 600)
 
 reeve_e2e_test(recovery 600)
 reeve_e2e_test(nodes 600)
