@@ -55,16 +55,18 @@ void gateway_state::listen() {
                                + to_string(opened.error()));
 }
 
-// A sample that the database does not answer is a gap in the charts.
+// What the database does not answer is a gap in the charts.
 void gateway_state::sample() {
+  auto again = [this](caf::timespan delay) {
+    run_later(self_, context_->alarm, delay, [this] { sample(); });
+  };
   self_->request(supervisor_, context_->http.answer_timeout, stats_atom_v)
     .then(
-      [this](store_stats& x) {
+      [this, again](store_stats& x) {
         context_->history->add(wall_clock_now(), std::move(x));
+        again(stats_history::spacing);
       },
-      [](const caf::error&) {});
-  run_later(self_, context_->alarm, stats_history::spacing,
-            [this] { sample(); });
+      [again](const caf::error&) { again(std::chrono::seconds{1}); });
 }
 
 void gateway_state::accept(caf::io::connection_handle client) {
