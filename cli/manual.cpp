@@ -178,7 +178,8 @@ std::string manual_page(const command_info& root, const std::string& version) {
          "A node takes jobs over HTTP, keeps them in PostgreSQL or SQLite, and "
          "runs them: it retries,\nreports progress and recovers after a "
          "crash.\n.B reeve serve\nis such a node. Most other commands speak to "
-         "a running one;\n.BR migrate , check , keys\nand\n.B accounts\nwork "
+         "a running one;\n.BR migrate \", \" check \", \" keys\nand\n.B "
+         "accounts\nwork "
          "on the database itself.\n.PP\n"
          "Tables are for people: their columns may change. With\n"
          ".B \\-\\-json\nthe commands print what the API answers.\n";
