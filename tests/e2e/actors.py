@@ -2,7 +2,6 @@
 # operator asks for.
 import sqlite3
 import threading
-import time
 import unittest
 
 from faults import FaultTest, wait_until
@@ -247,8 +246,15 @@ class Feed(ActorsTest):
                    or b"reeve_http_connections 0\n" in
                    node.get("/metrics").body, "the stream to be closed")
         before = messages()
-        # Two intervals of the feed, in which it would be asked.
-        time.sleep(2.2)
+        # The counts are sent by the same alarms, once a second at most: with
+        # the third change two intervals of the feed are over.
+        with node.sse("/api/stats/events") as counts:
+            for number in (1, 2, 3):
+                node.add_job(run_at=time_in(3600))
+                while (event := counts.next()).event != "stats" or \
+                        event.data["by_type"].get("CARD_ANALYSIS", {}).get(
+                            "PENDING", 0) < number:
+                    pass
         self.assertEqual(messages(), before + 1)
 
     def test_a_drain_ends_it(self):
