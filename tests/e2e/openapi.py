@@ -3,6 +3,7 @@
 # in it that no exchange has shown.
 import json
 import os
+import re
 import unittest
 
 from jsonschema import Draft202012Validator
@@ -53,6 +54,37 @@ class Document(unittest.TestCase):
     def test_version(self):
         self.assertEqual(run_reeve("--version").stdout.split()[1],
                          DOCUMENT["info"]["version"])
+
+
+class Formats(unittest.TestCase):
+    GOOD = {
+        "date-time": ["2026-02-28T23:59:59.000Z"],
+        "date": ["2024-02-29"],
+        "uuid": [NO_ID],
+        "uri-reference": ["/api/jobs/1?a=%20", "https://shop.example/#x"],
+    }
+    BAD = {
+        "date-time": ["nonsense", "2026-02-30T00:00:00.000Z",
+                      "2026-02-28T00:00:00Z", "2026-02-28 00:00:00.000Z",
+                      "2026-02-28T00:00:00.000+00:00"],
+        "date": ["nonsense", "2026-02-29", "20260228"],
+        "uuid": ["nonsense", NO_ID.replace("-", "")],
+        "uri-reference": ["no sense", "/50%", "/caf\u00e9"],
+    }
+
+    def test_all_of_the_document_are_checked(self):
+        named = set(re.findall(r'"format": "([^"]+)"', json.dumps(DOCUMENT)))
+        self.assertEqual(named, set(self.GOOD))
+
+    def test_what_is_another_thing_is_refused(self):
+        for name in self.GOOD:
+            schema = {"type": "string", "format": name}
+            for value in self.GOOD[name]:
+                CHECKER.check_value(schema, "", value, name)
+            for value in self.BAD[name]:
+                with self.subTest(name, value=value), \
+                        self.assertRaises(AssertionError):
+                    CHECKER.check_value(schema, "", value, name)
 
 
 class ApiTest(NodeTest):
