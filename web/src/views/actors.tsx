@@ -10,7 +10,7 @@ import { Link } from "../router";
 import { follow } from "../stream";
 import { treeOf } from "../tree";
 import {
-  Action, Badge, Dialog, Empty, ErrorNote, Heading, Loading, Text, Time,
+  Badge, Dialog, Empty, ErrorNote, Heading, Loading, tell, Text, Time,
 } from "../ui";
 
 const tones: Record<string, string> = {
@@ -128,9 +128,21 @@ function seconds(x: number | null | undefined): string {
 
 function Details(props: { actor: Actor; onClose(): void }): JSX.Element {
   const { actor } = props;
+  const error = useSignal<unknown>(null);
+  const busy = useSignal(false);
   const restart = async () => {
-    await post(`/api/actors/${encodeURIComponent(actor.name)}/restart`);
-    return `${actor.name} starts anew`;
+    if (busy.value)
+      return;
+    busy.value = true;
+    error.value = null;
+    try {
+      await post(`/api/actors/${encodeURIComponent(actor.name)}/restart`);
+      tell(`${actor.name} starts anew`);
+      props.onClose();
+    } catch (failure) {
+      busy.value = false;
+      error.value = failure;
+    }
   };
   const times: [string, Distribution | null | undefined][] = [
     ["Wait", actor.wait_seconds], ["Handling", actor.handling_seconds],
@@ -185,10 +197,12 @@ function Details(props: { actor: Actor; onClose(): void }): JSX.Element {
           </ul>
         </>
       )}
+      {error.value !== null && <ErrorNote error={error.value} />}
       <div class="buttons">
         <button type="button" onClick={props.onClose}>Close</button>
         {actor.parent !== null && actor.restart_budget
-          && <Action class="danger" run={restart}>Restart it</Action>}
+          && <button type="button" class="danger" aria-disabled={busy.value}
+                     onClick={() => void restart()}>Restart it</button>}
       </div>
     </Dialog>
   );

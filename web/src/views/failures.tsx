@@ -4,7 +4,7 @@ import { useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-import { messageOf, post, withQuery } from "../api";
+import { post, withQuery } from "../api";
 import { count, plural } from "../format";
 import { stats, types } from "../live";
 import { useLoad } from "../load";
@@ -171,6 +171,7 @@ function RetryDialog(props: {
   }, []);
   const retry = async () => {
     busy.value = true;
+    error.value = null;
     try {
       const done = await ask(false);
       tell(`${plural(done.retried, "job")} will run again`
@@ -180,7 +181,6 @@ function RetryDialog(props: {
     } catch (failure) {
       busy.value = false;
       error.value = failure;
-      tell(messageOf(failure), "failed");
     }
   };
   const found = preview.value;

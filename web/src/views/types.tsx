@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 
-import { messageOf, post } from "../api";
+import { post } from "../api";
 import { count, duration } from "../format";
 import { refusal, stats, types } from "../live";
 import type { JobType } from "../model";
@@ -79,17 +79,19 @@ function TypeCard(props: { type: JobType; onPause(): void }): JSX.Element {
 }
 
 function PauseDialog(props: { type: string; onClose(): void }): JSX.Element {
+  const error = useSignal<unknown>(null);
   const pause = async (event: SubmitEvent) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget as HTMLFormElement);
     const reason = String(form.get("reason") ?? "").trim();
+    error.value = null;
     try {
       await post(`/api/types/${encodeURIComponent(props.type)}/pause`,
                  reason ? { reason } : {});
       tell(`${props.type} is paused`);
       props.onClose();
-    } catch (error) {
-      tell(messageOf(error), "failed");
+    } catch (failure) {
+      error.value = failure;
     }
   };
   return (
@@ -99,6 +101,7 @@ function PauseDialog(props: { type: string; onClose(): void }): JSX.Element {
         <label>Why (shown to others)
           <input name="reason" maxLength={500} autoComplete="off" autoFocus />
         </label>
+        {error.value !== null && <ErrorNote error={error.value} />}
         <div class="buttons">
           <button type="button" onClick={props.onClose}>Let it run</button>
           <button class="primary">Pause</button>
