@@ -126,6 +126,14 @@ function seconds(x: number | null | undefined): string {
 
 // -- one actor ----------------------------------------------------------------
 
+// What the node refuses to restart without restarting itself.
+const ownedByNode = new Set(["supervisor", "db", "gateway"]);
+
+// Only the supervisor's own children have a budget: executors do not.
+function canRestart(actor: Actor): boolean {
+  return actor.restart_budget !== null && !ownedByNode.has(actor.name);
+}
+
 function Details(props: { actor: Actor; onClose(): void }): JSX.Element {
   const { actor } = props;
   const error = useSignal<unknown>(null);
@@ -197,10 +205,12 @@ function Details(props: { actor: Actor; onClose(): void }): JSX.Element {
           </ul>
         </>
       )}
+      {ownedByNode.has(actor.name)
+        && <p class="quiet">It starts anew with its node only.</p>}
       {error.value !== null && <ErrorNote error={error.value} />}
       <div class="buttons">
         <button type="button" onClick={props.onClose}>Close</button>
-        {actor.parent !== null && actor.restart_budget
+        {canRestart(actor)
           && <button type="button" class="danger" aria-disabled={busy.value}
                      onClick={() => void restart()}>Restart it</button>}
       </div>
