@@ -54,9 +54,10 @@ function TypeCard(props: { type: JobType; onPause(): void }): JSX.Element {
       )}
       <dl class="facts compact">
         <div><dt>Waiting</dt><dd>{count(counts.PENDING ?? 0)}</dd></div>
-        <div><dt>Running here</dt><dd>{type.running}
+        <div><dt>Running</dt><dd>{count(counts.PROCESSING ?? 0)}
           {type.concurrency !== null && <span class="quiet"> of {
             type.concurrency}</span>}</dd></div>
+        <div><dt>On this node</dt><dd>{type.running}</dd></div>
         <div><dt>Time limit</dt><dd>{duration(type.timeout_seconds)}</dd></div>
         <div><dt>Attempts</dt><dd>{type.max_attempts}</dd></div>
       </dl>
