@@ -1,7 +1,7 @@
 // main.tsx -- the frame around the views, and which view an address is.
 import { useSignal } from "@preact/signals";
 import { type JSX, render } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
@@ -103,8 +103,21 @@ const views: readonly [string, string][] = [
 
 function Sidebar(): JSX.Element {
   const open = useSignal(false);
+  const menu = useRef<HTMLButtonElement>(null);
   const here = "/" + (path.value.split("/")[1] ?? "");
   useEffect(() => { open.value = false; }, [path.value]);
+  useEffect(() => {
+    if (!open.value)
+      return;
+    const close = (event: KeyboardEvent) => {
+      if (event.key !== "Escape")
+        return;
+      open.value = false;
+      menu.current?.focus();
+    };
+    addEventListener("keydown", close);
+    return () => removeEventListener("keydown", close);
+  }, [open.value]);
   return (
     <header class={`sidebar ${open.value ? "open" : ""}`}>
       <div class="brand">
@@ -116,7 +129,7 @@ function Sidebar(): JSX.Element {
           Reeve
         </Link>
         <Connection />
-        <button type="button" class="menu" aria-expanded={open.value}
+        <button type="button" class="menu" ref={menu} aria-expanded={open.value}
                 aria-controls="navigation"
                 onClick={() => { open.value = !open.value; }}>Menu</button>
       </div>
