@@ -16,8 +16,13 @@ export const now = signal(Date.now());
 
 setInterval(() => {
   if (!document.hidden)
-    now.value = Date.now() + clockOffset;
+    now.value = nodeTime();
 }, 1000);
+
+/// The node's time at this moment: `now` is up to a second old.
+export function nodeTime(): number {
+  return Date.now() + clockOffset;
+}
 
 /// An answer that is no success: a problem document (RFC 9457), or nothing
 /// at all (status 0).

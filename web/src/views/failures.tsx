@@ -4,7 +4,7 @@ import { useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-import { post, withQuery } from "../api";
+import { nodeTime, now, post, withQuery } from "../api";
 import { count, plural } from "../format";
 import { stats, types } from "../live";
 import { useLoad } from "../load";
@@ -27,6 +27,7 @@ interface Selection {
   fingerprint?: string;
   error_like?: string;
   from?: string;
+  to: string;
 }
 
 export function Failures(): JSX.Element {
@@ -34,16 +35,23 @@ export function Failures(): JSX.Element {
   const type = given.get("type") ?? "";
   const span = given.get("since") ?? "";
   const chosen = given.get("fingerprint");
-  const from = useComputed(() => startOf(query.value.get("since") ?? ""));
+  // To the minute: the address of a list must not change with each second.
+  const minute = useComputed(() => Math.floor(now.value / 60_000) * 60_000);
+  const from = useComputed(() =>
+    startOf(query.value.get("since") ?? "", minute.value));
   const failed = useComputed(() => stats.value?.jobs.FAILED ?? 0);
   const list = useLoad<{ errors: ErrorGroup[] }>(
     withQuery("/api/errors", { type, from: from.value, limit: 100 }), failed,
     true);
   const asked = useSignal<Selection | null>(null);
   const groups = list.data.value?.errors;
-  const selection = (more: Selection): Selection => ({
+  // Both ends stand still from here on: what the dry run shows is what is
+  // retried, and what fails meanwhile is not. Whatever the list shows is in it.
+  const selection = (more: Partial<Selection>): Selection => ({
     ...(type ? { type } : {}),
     ...(from.value ? { from: from.value } : {}),
+    to: new Date(Math.max(nodeTime(), ...(groups ?? []).map(
+      (x) => Date.parse(x.last_seen) + 1))).toISOString(),
     ...more,
   });
   return (
@@ -93,14 +101,9 @@ export function Failures(): JSX.Element {
   );
 }
 
-// To the minute: the address of a list must not change with each second.
-function startOf(span: string): string | null {
+function startOf(span: string, end: number): string | null {
   const seconds = spans[span]?.[1] ?? 0;
-  if (!seconds)
-    return null;
-  const minute = 60_000;
-  const at = Math.floor((Date.now() - seconds * 1000) / minute) * minute;
-  return new Date(at).toISOString();
+  return seconds ? new Date(end - seconds * 1000).toISOString() : null;
 }
 
 function PatternForm(props: { onAsk(pattern: string): void }): JSX.Element {
