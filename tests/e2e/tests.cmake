@@ -73,7 +73,7 @@ reeve_web_test(web.types 120
   ${REEVE_NODE} ${PROJECT_SOURCE_DIR}/web/node_modules/typescript/bin/tsc
   --noEmit --project ${PROJECT_SOURCE_DIR}/web)
 reeve_web_test(web.unit 120 ${REEVE_NODE} ${PROJECT_SOURCE_DIR}/web/test/run.mjs)
-foreach(name IN ITEMS actions actors keys scale views)
+foreach(name IN ITEMS actions actors keys lists scale views)
   reeve_web_test(e2e.dashboard_${name} 600
     ${REEVE_NODE} --test
     ${CMAKE_CURRENT_SOURCE_DIR}/e2e/dashboard/${name}.test.mjs)

@@ -1,7 +1,7 @@
 // ui.tsx -- the small parts that all views are made of.
 import { type Signal, useComputed, useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 import { ApiError, messageOf, now } from "./api";
 import { exact, relative, shortId, visible } from "./format";
@@ -127,6 +127,23 @@ export function Id(props: { id: string; whole?: boolean }): JSX.Element {
       <code title={props.id}>{props.whole ? props.id : shortId(props.id)}</code>
       <CopyButton text={props.id} label={`Copy id ${props.id}`} />
     </span>
+  );
+}
+
+// -- fields -------------------------------------------------------------------
+
+/// An input that shows `value`, and what is typed over it until `value` is
+/// another. It stays the same element: the keyboard keeps its place.
+export function Field(props: {
+  name: string; value: string; placeholder?: string; maxLength?: number;
+}): JSX.Element {
+  const element = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => {
+    element.current!.value = props.value;
+  }, [props.value]);
+  return (
+    <input ref={element} name={props.name} placeholder={props.placeholder}
+           maxLength={props.maxLength} autoComplete="off" spellcheck={false} />
   );
 }
 

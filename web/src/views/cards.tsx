@@ -8,7 +8,7 @@ import { useLoad } from "../load";
 import type { Card, Scrap } from "../model";
 import { Link, query, setQuery } from "../router";
 import {
-  Empty, ErrorNote, Heading, Id, Loading, Text, Time,
+  Empty, ErrorNote, Field, Heading, Id, Loading, Text, Time,
 } from "../ui";
 import { Older } from "./books";
 
@@ -27,16 +27,18 @@ export function Cards(): JSX.Element {
   return (
     <>
       <Heading title="Cards" lead="What was made of scraps." />
-      <form class="filters" role="search" onSubmit={search} key={q}
+      <form class="filters" role="search" onSubmit={search}
             aria-label="Search cards">
         <label class="grow">Similar to
-          <input name="q" type="search" defaultValue={q} maxLength={1000}
+          <Field name="q" value={q} maxLength={1000}
                  placeholder="A question, or a few words" />
         </label>
         <div class="filter-buttons">
           <button>Search</button>
-          {q && <button type="button" class="plain" onClick={() =>
-            setQuery({ q: null })}>Clear</button>}
+          {q && <button type="button" class="plain" onClick={(event) => {
+            event.currentTarget.form?.querySelector("input")?.focus();
+            setQuery({ q: null });
+          }}>Clear</button>}
         </div>
       </form>
       {list.error.value !== null

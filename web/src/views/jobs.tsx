@@ -11,8 +11,8 @@ import { useLoad } from "../load";
 import { isFinal, type Job, statuses } from "../model";
 import { Link, navigate, query, setQuery } from "../router";
 import {
-  Bar, CopyButton, Empty, ErrorNote, Heading, Loading, StatusBadge, statusWord,
-  Text, Time,
+  Bar, CopyButton, Empty, ErrorNote, Field, Heading, Loading, StatusBadge,
+  statusWord, Text, Time,
 } from "../ui";
 
 interface JobPage {
@@ -106,9 +106,16 @@ function Filters(): JSX.Element {
       user_id: text("user_id"), error: text("error"), cursor: null,
     });
   };
+  // Its button goes with the filters: the keyboard stays in the form.
+  const clear = (event: MouseEvent) => {
+    const { form } = event.currentTarget as HTMLButtonElement;
+    form?.reset();
+    form?.querySelector("select")?.focus();
+    setQuery({ type: null, target_id: null, user_id: null, error: null,
+               cursor: null });
+  };
   return (
-    <form class="filters" onSubmit={apply} key={given.toString()}
-          aria-label="Filters" role="search">
+    <form class="filters" onSubmit={apply} aria-label="Filters" role="search">
       <label>Type
         <select name="type" value={chosen}
                 onChange={(event) => event.currentTarget.form?.requestSubmit()}>
@@ -123,22 +130,19 @@ function Filters(): JSX.Element {
                title="A whole id, such as 0190f6a2-…" />
       </label>
       <label>Target
-        <input name="target_id" defaultValue={given.get("target_id") ?? ""}
-               autoComplete="off" spellcheck={false} />
+        <Field name="target_id" value={given.get("target_id") ?? ""} />
       </label>
       <label>User
-        <input name="user_id" defaultValue={given.get("user_id") ?? ""}
-               autoComplete="off" spellcheck={false} />
+        <Field name="user_id" value={given.get("user_id") ?? ""} />
       </label>
       <label>Error like
-        <input name="error" defaultValue={given.get("error") ?? ""}
-               placeholder="%timeout%" autoComplete="off" spellcheck={false} />
+        <Field name="error" value={given.get("error") ?? ""}
+               placeholder="%timeout%" />
       </label>
       <div class="filter-buttons">
         <button>Apply</button>
-        {anyFilter() && <button type="button" class="plain" onClick={() =>
-          setQuery({ type: null, target_id: null, user_id: null, error: null,
-                     cursor: null })}>Clear</button>}
+        {anyFilter() && <button type="button" class="plain"
+                                onClick={clear}>Clear</button>}
       </div>
     </form>
   );
@@ -160,7 +164,7 @@ function NoJobs(): JSX.Element {
 
 function Table(props: { jobs: Job[] }): JSX.Element {
   return (
-    <table class="jobs" aria-label="Jobs, newest first">
+    <table class="jobs" aria-label="Jobs, newest first" tabIndex={-1}>
       <thead>
         <tr>
           <th scope="col">Status</th>
@@ -236,22 +240,27 @@ function Pager(props: { next: string | null; shown: number }): JSX.Element {
   useEffect(() => {
     trail.value = [];
   }, [rest]);
+  // The button may go with the page: the keyboard goes on at the table.
+  const turn = (to: string | null) => {
+    setQuery({ cursor: to });
+    scrollTo(0, 0);
+    document.querySelector<HTMLElement>("table.jobs")
+      ?.focus({ preventScroll: true });
+  };
   const older = () => {
     trail.value = [...trail.value, cursor ?? ""];
-    setQuery({ cursor: props.next });
-    scrollTo(0, 0);
+    turn(props.next);
   };
   const newer = () => {
     const back = trail.value[trail.value.length - 1] ?? "";
     trail.value = trail.value.slice(0, -1);
-    setQuery({ cursor: back || null });
-    scrollTo(0, 0);
+    turn(back || null);
   };
   if (!cursor && !props.next)
     return <></>;
   return (
     <nav class="pager" aria-label="Pages">
-      {cursor && <button type="button" onClick={() => setQuery({ cursor: null })}>
+      {cursor && <button type="button" onClick={() => turn(null)}>
         Newest</button>}
       {cursor && trail.value.length > 0
         && <button type="button" onClick={newer}>Newer</button>}
