@@ -17,6 +17,8 @@ const hostile = [
   "\"quoted\" & 'quoted' {{constructor}} ${7*7} javascript:alert(1)",
 ];
 const long = "long".repeat(250);
+// As long as the name of a type may be, and nowhere to break it.
+const longType = "LONG".repeat(25);
 
 let provider;
 let node;
@@ -39,6 +41,8 @@ before(async () => {
   node = await Node.start({
     "types.LOUD.processor": "command",
     "types.LOUD.command": program("cat >&2; exit 65"),
+    [`types.${longType}.processor`]: "command",
+    [`types.${longType}.command`]: program("echo 'no way' >&2; exit 65"),
     "types.WAITING.processor": "command",
     "types.WAITING.command": program(
       "echo 'progress 42 half way there' >&2; exec sleep 600"),
@@ -60,6 +64,8 @@ before(async () => {
   made.failed = bad.id;
   await node.addJob({ type: "LOUD", target_id: long.slice(0, 500),
                       payload: { text: long } });
+  made.longType = (await node.addJob({ type: longType })).id;
+  await node.waitForJob(made.longType, "FAILED");
   made.running = (await node.addJob({ type: "WAITING" })).id;
   await node.run("accounts", "grant", "local", "100");
   const book = await node.post("/api/generate", {
@@ -82,6 +88,8 @@ const views = () => [
   ["jobs", "/jobs", "Jobs", "LOUD"],
   ["job-failed", `/jobs/${made.failed}`, "LOUD", "Run 1"],
   ["job-running", `/jobs/${made.running}`, "WAITING", "half way there"],
+  ["job-long-type", `/jobs/${made.longType}`, longType, "Run 1"],
+  ["jobs-long-type", `/jobs?type=${longType}`, "Jobs", "no way"],
   ["failures", "/failures", "Failures", "newest job"],
   ["types", "/types", "Types", "Time limit"],
   ["providers", "/providers", "Providers", "In flight"],
@@ -126,6 +134,44 @@ for (const [name, options] of [
       await page.context().close();
     });
   });
+
+describe("a type with a long name", () => {
+  it("leaves the figures beside it in sight", async () => {
+    const page = await browser.page(node, {
+      viewport: { width: 1280, height: 900 } });
+    await open(page, views()[0]);
+    const table = page.locator(".scroll");
+    await table.getByText(longType).waitFor();
+    const [wide, seen] = await table.evaluate((x) =>
+      [x.scrollWidth, x.clientWidth]);
+    assert.ok(wide <= seen, `the table is ${wide} wide in ${seen}`);
+    // A name of the usual length stays in one line.
+    assert.equal(await table.getByRole("link", { name: "WAITING" }).first()
+      .evaluate((x) => x.firstElementChild.getClientRects().length), 1);
+    await assertClean(page);
+    await page.context().close();
+  });
+});
+
+describe("the menu of a narrow window", () => {
+  it("closes with Escape, and the keyboard is back at its button", async () => {
+    const page = await browser.page(node, {
+      viewport: { width: 400, height: 800 } });
+    await open(page, views()[0]);
+    const menu = page.getByRole("button", { name: "Menu" });
+    const entry = page.getByRole("link", { name: "Providers" }).first();
+    await menu.press("Enter");
+    await entry.waitFor();
+    await entry.focus();
+    await page.keyboard.press("Escape");
+    await entry.waitFor({ state: "hidden" });
+    assert.equal(await menu.getAttribute("aria-expanded"), "false");
+    assert.equal(await page.evaluate(() =>
+      document.activeElement.textContent), "Menu");
+    await assertClean(page);
+    await page.context().close();
+  });
+});
 
 describe("texts of strangers", () => {
   it("are shown as they are, and stay in their boxes", async () => {
