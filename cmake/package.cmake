@@ -22,6 +22,40 @@ file(MAKE_DIRECTORY "${reeve_made}")
 add_custom_target(reeve-words ALL
   DEPENDS ${reeve_words} "${reeve_made}/reeve.1.gz")
 
+# What the program contains of others asks that its licence goes with it: the
+# libraries that are linked statically, and what the dashboard bundles.
+set(licences "")
+foreach(what IN ITEMS "actor-framework;libcaf-dev" "libpqxx;libpqxx-dev"
+                      "libsqlitecpp-dev" "libcli11-dev" "nlohmann-json3-dev")
+  list(TRANSFORM what APPEND "/copyright" OUTPUT_VARIABLE names)
+  unset(licence)
+  find_file(licence NAMES ${names} NO_CACHE NO_DEFAULT_PATH
+            PATHS "${REEVE_PREFIX}/share/doc" /usr/share/doc)
+  if(NOT licence)
+    message(WARNING "The licence of ${what} is not here, and will not be "
+                    "installed: scripts/setup gets it")
+    continue()
+  endif()
+  file(READ "${licence}" text)
+  list(GET what 0 name)
+  string(APPEND licences "==== ${name}\n\n${text}\n")
+endforeach()
+if(REEVE_HAS_NPM)
+  string(APPEND licences "==== the dashboard\n\n")
+endif()
+file(CONFIGURE OUTPUT "${reeve_made}/linked-licenses.txt" CONTENT "@licences@"
+     @ONLY)
+set(reeve_licences "${reeve_made}/third-party-licenses.txt")
+set(bundled "")
+if(REEVE_HAS_NPM)
+  set(bundled "${PROJECT_BINARY_DIR}/web/assets/third-party-licenses-*.txt")
+endif()
+add_custom_command(OUTPUT "${reeve_licences}"
+  COMMAND sh -c "cat \"$1\" $3 >\"$2\"" sh "${reeve_made}/linked-licenses.txt"
+          "${reeve_licences}" "${bundled}"
+  DEPENDS reeve "${reeve_made}/linked-licenses.txt" VERBATIM)
+add_custom_target(reeve-licences ALL DEPENDS "${reeve_licences}")
+
 install(TARGETS reeve RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES "${reeve_made}/reeve.1.gz"
         DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
@@ -31,7 +65,15 @@ install(FILES "${reeve_made}/_reeve"
         DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
 install(FILES "${reeve_made}/reeve.fish"
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
-install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# README.md and docs/ link to all of these.
+file(CREATE_LINK ../../reeve "${reeve_made}/ops" SYMBOLIC)
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md LICENSE "${reeve_licences}"
+              "${reeve_made}/ops"
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES config/reeve.conf DESTINATION ${CMAKE_INSTALL_DOCDIR}/config)
+install(FILES packaging/reeve.service
+        DESTINATION ${CMAKE_INSTALL_DOCDIR}/packaging)
 # Grafana's dashboard and Prometheus' rules.
 install(DIRECTORY ops/ DESTINATION ${CMAKE_INSTALL_DATADIR}/reeve
         PATTERN "*.test.yml" EXCLUDE)

@@ -70,7 +70,7 @@ describe("the files", () => {
     const page = (await fetchRaw("/")).body.toString();
     const assets = [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)]
       .map((x) => x[1]);
-    assert.equal(assets.length, 5, page);
+    assert.equal(assets.length, 6, page);
     for (const path of assets) {
       const plain = await fetchRaw(path);
       assert.equal(plain.status, 200, path);
@@ -92,6 +92,21 @@ describe("the files", () => {
       assert.equal(new Set([plain, br, gz].map((x) => x.headers.etag)).size, 3);
       assert.ok(br.body.length < plain.body.length / 2);
     }
+  });
+});
+
+describe("what is bundled", () => {
+  it("comes with its licences", async () => {
+    const page = (await fetchRaw("/")).body.toString();
+    const [, path] = /rel="license" href="([^"]+)"/.exec(page);
+    const { headers, body } = await fetchRaw(path);
+    assert.equal(headers["content-type"], "text/plain; charset=utf-8");
+    const text = body.toString();
+    for (const name of ["preact", "@preact/signals", "uplot",
+                        "@fontsource-variable/inter"])
+      assert.match(text, new RegExp(`^== ${name} [0-9.]+ \\(`, "m"));
+    assert.match(text, /MIT License/);
+    assert.match(text, /SIL OPEN FONT LICENSE/);
   });
 });
 
