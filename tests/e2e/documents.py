@@ -4,7 +4,8 @@
 # Runnable is a block that is fenced as `sh run` (both stores), `sh run=sqlite` or
 # `sh run=postgresql`, and an indented one behind `<!-- run -->`. Those of one file
 # are one script, in a folder of its own, beside a node that is served there. Only
-# the port is another one; a refused request fails the script.
+# the port is another one; a refused request fails the script. Where a file names
+# what the package installs, it is installed in that folder, for this user.
 import http.client
 import os
 import re
@@ -27,6 +28,11 @@ INDENTED = re.compile(r"^<!-- run -->\n\n((?:    .*\n|\n)+)", re.M)
 
 CURL = """#!/bin/bash
 exec {curl} --fail-with-body --max-time 60 "${{@//localhost:8080/127.0.0.1:{port}}}"
+"""
+
+# `runuser -u reeve -- COMMAND`, where nobody has to be anybody else.
+RUNUSER = """#!/bin/bash
+[ "$1 $2 $3" = "-u reeve --" ] && shift 3 && exec "$@"
 """
 
 
@@ -112,13 +118,44 @@ class Runnable(unittest.TestCase):
             curl.chmod(0o755)
             environment["REEVE_URL"] = node.url
             script = "set -euxo pipefail\n" + "\n".join(blocks)
-            done = subprocess.run(["bash", "-c", script], cwd=folder,
+            start = folder
+            if "/etc/reeve/" in script:
+                script = self.install(folder, script, environment)
+                # A database by default would be here.
+                start = folder / "elsewhere"
+                start.mkdir()
+            done = subprocess.run(["bash", "-c", script], cwd=start,
                                   env=environment, capture_output=True,
                                   text=True, timeout=240)
             self.assertEqual(done.returncode, 0,
                              f"{path.name}:\n{done.stdout}\n{done.stderr}")
             # jq prints it for what is not there.
             self.assertNotRegex(done.stdout, r"(?m)^null$", path.name)
+            if start != folder:
+                self.assertEqual(list(start.glob("*.db")), [], path.name)
+
+    def install(self, folder: Path, script: str, environment: dict) -> str:
+        """The script with the package's places in the folder, and those."""
+        places = {"/etc/reeve/": folder / "etc/reeve",
+                  "/etc/default/": folder / "etc/default",
+                  "/var/lib/reeve": folder}
+        for place in places.values():
+            place.mkdir(parents=True, exist_ok=True)
+        database = environment.pop("REEVE_DATABASE_URL", None)
+        (folder / "etc/default/reeve").write_text(
+            (ROOT / "packaging/default").read_text("utf-8") +
+            (f"REEVE_DATABASE_URL='{database}'\n" if database else ""))
+        text = (ROOT / "config/reeve.conf").read_text("utf-8")
+        self.assertIn("sqlite:./", text)
+        (folder / "etc/reeve/reeve.conf").write_text(
+            text.replace("sqlite:./", f"sqlite:{folder}/"))
+        runuser = folder / "bin/runuser"
+        runuser.write_text(RUNUSER)
+        runuser.chmod(0o755)
+        for place, where in places.items():
+            script = script.replace(
+                place, f"{where}/" if place.endswith("/") else str(where))
+        return script
 
     def settings(self, node: Node) -> dict:
         """What makes `reeve` and `psql` find the node's database."""
