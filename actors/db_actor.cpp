@@ -282,6 +282,19 @@ void db_actor_state::lose_connection(std::vector<pending> batch,
                                      const char* what) {
   away_ = true;
   last_error_ = what;
+  // Nobody is worse off without these, and what the database has against them
+  // must not keep all others from it.
+  std::erase_if(batch, [what](pending& x) {
+    auto is_prune = [](const write_entry& entry) {
+      return std::holds_alternative<prune_write>(entry.what);
+    };
+    if (!std::ranges::all_of(x.entries, is_prune))
+      return false;
+    std::vector<write_answer> answers(x.entries.size(),
+                                      refusal{refusal_code::blocked, what});
+    x.deliver(answers);
+    return true;
+  });
   // Whether the commit happened is not known: the store looks first.
   for (auto& x : batch)
     for (auto& entry : x.entries)

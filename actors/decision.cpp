@@ -76,7 +76,7 @@ decision decide(const job& claimed, run_outcome how,
     case run_outcome::interrupted:
       if (unspent.interrupted >= options.max_unspent)
         return keep(unspent.interrupted, "interrupted", floor, options, random);
-      return {verdict::retry_unspent, milliseconds{0},
+      return {verdict::retry_unspent, floor,
               "interrupted: not the job's fault, no attempt spent"};
     case run_outcome::snoozed:
       return {verdict::retry_unspent, floor, "snoozed by its processor"};

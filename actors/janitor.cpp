@@ -52,6 +52,9 @@ void janitor_state::next_page() {
           [this](const caf::error& err) {
             // The next sweep comes by here again.
             last_error_ = to_string(err);
+            log::warn(
+              "janitor.sweep-failed",
+              {{"type", options_.rules[rule_].type}, {"error", last_error_}});
             next_rule();
           });
 }

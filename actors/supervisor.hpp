@@ -32,6 +32,8 @@ struct supervisor_options {
   uint32_t workers = 3;
   std::chrono::milliseconds lease{30'000};
   caf::timespan shutdown_grace = std::chrono::seconds{20};
+  /// How long a processor that was told to stop may go on.
+  std::chrono::milliseconds wedged_grace{5'000};
   /// How long a write may be under way before it is asked again.
   caf::timespan write_timeout = std::chrono::seconds{60};
   /// Ends of runs that may wait for their commit; above, nothing is claimed.
@@ -206,8 +208,8 @@ private:
   // -- runs (supervisor_runs.cpp) ---------------------------------------------
 
   void on_reports(run_reports& x);
-  void on_slot_lost(slot& where, run_outcome as, const std::string& message);
-  size_t end_early(slot& where, run_outcome as, const std::string& message);
+  void on_slot_lost(slot& where, const outcome& as);
+  size_t end_early(slot& where, const outcome& as);
   std::optional<active_run> take_run(run_key which);
   std::optional<run_end> end_of(active_run run, outcome result);
   void give_back_unbegun();

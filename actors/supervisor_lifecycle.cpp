@@ -156,10 +156,10 @@ caf::result<drain_report> supervisor_state::drain() {
 }
 
 void supervisor_state::interrupt_runs() {
+  auto how =
+    outcome::interrupted("The node shut down while the job was running");
   for (auto& where : slots_)
-    drained_.returned += static_cast<uint32_t>(
-      end_early(where, run_outcome::interrupted,
-                "The node shut down while the job was running"));
+    drained_.returned += static_cast<uint32_t>(end_early(where, how));
   // The ends get a little time to be written; the next boot finds the rest.
   self_->run_delayed(settle_grace, [this] {
     drained_.unsettled = static_cast<uint32_t>(unsettled_.size());

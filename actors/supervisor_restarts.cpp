@@ -45,7 +45,7 @@ void supervisor_state::on_down(const caf::down_msg& x) {
              {{"actor", who.name}, {"reason", reason}});
   let_go(who);
   if (auto* where = find_slot(who.name))
-    on_slot_lost(*where, run_outcome::lost, "The actor that ran the job died");
+    on_slot_lost(*where, outcome::lost("The actor that ran the job died"));
   if (notice.restart_after) {
     self_->delayed_send(self_, *notice.restart_after, restart_atom_v, who.name);
     return;
@@ -125,9 +125,13 @@ caf::result<actor_report> supervisor_state::restart(const restart_actor& x) {
   if (auto old = who->handle) {
     self_->demonitor(old);
     let_go(*who);
+    // Its processor was told to stop, and is given time for it: until then the
+    // job would run beside itself.
     if (auto* where = find_slot(who->name))
-      on_slot_lost(*where, run_outcome::interrupted,
-                   "Its job actor was restarted by an operator");
+      on_slot_lost(
+        *where,
+        outcome::interrupted("Its job actor was restarted by an operator",
+                             options_.wedged_grace));
     self_->send_exit(old, caf::exit_reason::kill);
   }
   children_.forgive(*who, x.reason);

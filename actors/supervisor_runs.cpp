@@ -84,18 +84,16 @@ void supervisor_state::give_back(std::vector<run_end>& ends,
       ends.push_back(given_back(std::move(*run), std::string{why}));
 }
 
-void supervisor_state::on_slot_lost(slot& where, run_outcome as,
-                                    const std::string& message) {
+void supervisor_state::on_slot_lost(slot& where, const outcome& as) {
   where.handle = nullptr;
-  end_early(where, as, message);
+  end_early(where, as);
   look_if_any_is_left();
   finish_drain_when_idle();
 }
 
 // Only the run that its executor is at ends so: those before it have their own
 // ends, those behind it were never begun.
-size_t supervisor_state::end_early(slot& where, run_outcome as,
-                                   const std::string& message) {
+size_t supervisor_state::end_early(slot& where, const outcome& as) {
   if (where.runs.empty())
     return 0;
   run_reports last;
@@ -112,12 +110,8 @@ size_t supervisor_state::end_early(slot& where, run_outcome as,
   for (auto& x : last.ended)
     add({x.seq, x.run}, std::move(x.result));
   give_back(ends, last.returned, "its slot went away");
-  while (!where.runs.empty()) {
-    outcome how;
-    how.kind = as;
-    how.message = message;
-    add(key_of(where.runs.begin()->second.claimed()), std::move(how));
-  }
+  while (!where.runs.empty())
+    add(key_of(where.runs.begin()->second.claimed()), as);
   auto result = ends.size();
   settle(std::move(ends));
   count_running();

@@ -163,6 +163,7 @@ supervisor_actor spawn_node(caf::actor_system& sys, const options& config,
   settings.workers = config.workers;
   settings.lease = in_ms(config.lease);
   settings.shutdown_grace = config.shutdown_grace;
+  settings.wedged_grace = in_ms(config.wedged_grace);
   settings.retry = config.retry;
   settings.types = lanes_by_type(*processors);
   settings.type = [&config](const std::string& type) {

@@ -67,7 +67,8 @@ options::options() : node_name(host_name()) {
   add(wedged_grace, "queue", "wedged-grace",
       "a processor that ignores its timeout for so long is abandoned");
   add(retention, "queue", "retention",
-      "how long jobs are kept after their end, e.g. 720h; 0s: for ever");
+      "how long jobs of this node's types are kept after their end, e.g. 720h; "
+      "0s: for ever");
   add(http.address, "http", "address", "the address to listen on");
   add(http.port, "http", "port", "the port to listen on; 0 takes a free one");
   add(http.allowed_origins, "http", "allowed-origins",

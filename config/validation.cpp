@@ -148,10 +148,11 @@ bool is_configurable_type(std::string_view name) {
     && std::all_of(name.begin(), name.end(), is_plain);
 }
 
-// Less would delete what its client has not read yet.
+// A job must still be there when a client asks for its result, and when an
+// enqueue whose commit was in doubt is repeated: else it would run again.
 void require_retention(caf::timespan value, const std::string& key) {
-  require(value == 0s || (value >= 1min && value <= 87'600h), key,
-          "0s (for ever), or 1min to 87600h");
+  require(value == 0s || (value >= 24h && value <= 87'600h), key,
+          "0s (for ever), or 24h to 87600h");
 }
 
 bool is_built_in(std::string_view name) {

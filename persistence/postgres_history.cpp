@@ -7,18 +7,20 @@ namespace reeve {
 namespace {
 
 // Jobs are created in the order of `seq`: behind a page whose last one is young
-// all are. A job that is being retried right now is waited for, and is found
-// unfinished then.
+// all are. Nobody is waited for: what somebody holds goes with a later sweep.
 constexpr postgres_statement prune_sql{"prune", R"(
   WITH page AS MATERIALIZED (
     SELECT j.seq, j.created_at FROM reeve.job j
     WHERE j.job_type = $1 AND j.seq > $2 ORDER BY j.seq LIMIT $3),
-  gone AS (
-    DELETE FROM reeve.job j USING page p
-    WHERE j.seq = ANY(ARRAY[p.seq]) AND j.outcome IS NOT NULL
+  old AS MATERIALIZED (
+    SELECT j.seq FROM page p JOIN reeve.job j ON j.seq = ANY(ARRAY[p.seq])
+    WHERE j.outcome IS NOT NULL
       AND j.finished_at < now() - $4::bigint * interval '1 millisecond'
       AND (j.outcome = 'COMPLETED' OR NOT EXISTS (
         SELECT FROM reeve.contents c WHERE c.job_id = j.id))
+    FOR UPDATE OF j SKIP LOCKED),
+  gone AS (
+    DELETE FROM reeve.job j USING old WHERE j.seq = ANY(ARRAY[old.seq])
     RETURNING j.seq)
   SELECT (SELECT count(*) FROM gone),
     CASE WHEN count(*) = $3 AND (SELECT q.created_at FROM page q

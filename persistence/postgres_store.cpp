@@ -30,11 +30,12 @@ constexpr postgres_statement announce_sql{
 constexpr const char* plan_once_sql =
   "SET plan_cache_mode = force_generic_plan";
 
-// Ends by success are one statement, which is a transaction by itself.
+// Ends by success are one statement, which is a transaction by itself. (What is
+// repeated takes a second look.)
 bool is_one_statement(const std::vector<write_entry>& batch) {
   return std::ranges::all_of(batch, [](const write_entry& x) {
     const auto* end = std::get_if<settle_write>(&x.what);
-    return end != nullptr && postgres_writer::is_plain(*end);
+    return end != nullptr && !x.repeated && postgres_writer::is_plain(*end);
   });
 }
 

@@ -44,6 +44,15 @@ outcome outcome::provider_down(std::string message,
   return make(run_outcome::provider_down, std::move(message), delay);
 }
 
+outcome outcome::interrupted(std::string message,
+                             std::optional<std::chrono::milliseconds> delay) {
+  return make(run_outcome::interrupted, std::move(message), delay);
+}
+
+outcome outcome::lost(std::string message) {
+  return make(run_outcome::lost, std::move(message));
+}
+
 outcome outcome::snoozed(std::chrono::milliseconds delay) {
   return make(run_outcome::snoozed, {}, delay);
 }

@@ -26,7 +26,8 @@ struct outcome {
   std::vector<effect> effects;
   /// For everything else: what went wrong, for people.
   std::string message;
-  /// For `throttled`, `provider_down`, `snoozed`: not before this long.
+  /// For `throttled`, `provider_down`, `snoozed`, `interrupted`: not before
+  /// this long.
   std::optional<std::chrono::milliseconds> delay;
 
   static outcome completed(nlohmann::json result);
@@ -40,6 +41,11 @@ struct outcome {
     std::string message, std::optional<std::chrono::milliseconds> delay = {});
   static outcome snoozed(std::chrono::milliseconds delay);
   static outcome cancelled();
+  /// Nobody's fault: the run was taken from its processor.
+  static outcome interrupted(
+    std::string message, std::optional<std::chrono::milliseconds> delay = {});
+  /// Who ran it died.
+  static outcome lost(std::string message);
 };
 
 /// Ends a run from anywhere inside a processor; the executor turns it into its

@@ -237,6 +237,19 @@ SCENARIO("while the database is away, ends of runs wait and the rest fails") {
   }
 }
 
+SCENARIO("what the database has against a prune keeps nothing else away") {
+  db->apply_faults = {{1, fault::before_commit}, {2, fault::before_commit}};
+  auto old = ask<pruned>(uut, prune_write{"TEST", 24h});
+  auto added = enqueue(1);
+  settle();
+  CHECK(!old->value && !old->is_open());
+  pass(50ms);
+  CHECK(added->value.has_value());
+  const auto& last = db->batches.back();
+  REQUIRE_EQ(last.size(), 1u);
+  CHECK(std::holds_alternative<enqueue_write>(last[0].what));
+}
+
 SCENARIO("the caller's word that a write is a repeat reaches the store") {
   enqueue(1);
   settle();

@@ -52,7 +52,7 @@ SCENARIO("a restart is at once, and shown with its reason") {
   }
 }
 
-SCENARIO("a running job goes back at once, and no attempt is spent") {
+SCENARIO("a running job goes back, and no attempt is spent") {
   boot();
   enqueue_due({1, 2});
   auto control = node->runs[0].second.control;
@@ -62,7 +62,8 @@ SCENARIO("a running job goes back at once, and no attempt is spent") {
   CHECK_EQ(write.claimed.id, "job-1");
   CHECK(write.outcome == run_outcome::interrupted);
   CHECK(write.decision == verdict::retry_unspent);
-  CHECK_EQ(write.delay.count(), 0);
+  // Its processor may take that long to stop: it must not run beside itself.
+  CHECK(write.delay == supervisor_options{}.wedged_grace);
   CHECK_EQ(write.error, "Its job actor was restarted by an operator");
   AND("a late end of that run counts for nothing") {
     report(1, outcome::completed({}));
