@@ -190,7 +190,8 @@ void options::add_common(type_options& type, const std::string& name) {
   add(type.backoff, category, "backoff",
       "delay after the first failure; 0s: that of retry.backoff");
   add(type.concurrency, category, "concurrency",
-      "jobs of it that run at once here; 0: as many as there are workers");
+      "jobs of it that run at once on all nodes; 0: as many as there are "
+      "workers");
   add(type.retention, category, "retention",
       "how long its jobs are kept after their end; 0s: that of "
       "queue.retention");

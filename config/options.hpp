@@ -32,7 +32,7 @@ struct type_options {
   uint32_t max_attempts = 3;
   /// Delay after the first failure; 0: that of `retry.backoff`.
   caf::timespan backoff{0};
-  /// Jobs of it that run at once on this node; 0: as many as there are workers.
+  /// Jobs of it that run at once on all nodes; 0: as many as there are workers.
   uint32_t concurrency = 0;
   /// How long its jobs are kept after their end; 0: as `queue.retention` says.
   caf::timespan retention{0};
