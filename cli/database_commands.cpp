@@ -1,8 +1,8 @@
 // cli/database_commands.cpp -- `reeve migrate` and `reeve check`.
 #include "cli/database_commands.hpp"
 
-#include "cli/catalog.hpp"
 #include "cli/cells.hpp"
+#include "cli/node.hpp"
 #include "cli/store_command.hpp"
 #include "config/options.hpp"
 #include "persistence/job_store.hpp"
@@ -79,7 +79,7 @@ check_report check(const std::vector<std::string>& arguments,
   options config;
   try {
     config.load(arguments, environment);
-    make_processors(config, make_models(config));
+    check_parts(config);
     result.good("configuration", "can be used");
     for (const auto& warning : config.warnings())
       result.good("warning", warning);

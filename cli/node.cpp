@@ -26,10 +26,6 @@ namespace {
 std::shared_ptr<gateway_context> make_context(
   const options& config, const store_factory& stores,
   const processor_registry& processors) {
-  if (!is_time_zone(config.time_zone))
-    throw bad_option("san.time-zone: '" + config.time_zone
-                     + "' is no time zone; allowed are IANA names such as "
-                       "Asia/Seoul");
   auto result = std::make_shared<gateway_context>();
   result->http = config.http;
   result->auth_mode = config.auth_mode;
@@ -87,6 +83,14 @@ std::vector<gate_factory> make_gates(caf::actor_system& sys,
 }
 
 } // namespace
+
+void check_parts(const options& config) {
+  if (!is_time_zone(config.time_zone))
+    throw bad_option("san.time-zone: '" + config.time_zone
+                     + "' is no time zone; allowed are IANA names such as "
+                       "Asia/Seoul");
+  make_processors(config, make_models(config));
+}
 
 supervisor_actor spawn_node(caf::actor_system& sys, const options& config,
                             store_factory& stores,

@@ -160,6 +160,8 @@ int run(options& config, const processor_additions& add) {
   raise_descriptor_limit(config);
   bound_heaps();
   auto stores = store_factory::make(config.database_url);
+  // What cannot run leaves the database as it was.
+  check_parts(config);
   migrate(*stores);
   auto lock = lock_name(*stores, config.node_name);
   // Until here nothing ran that a signal could not simply end.

@@ -10,8 +10,8 @@ import tempfile
 import unittest
 from urllib.parse import urlsplit
 
-from harness import BIN, ROOT, Database, both_stores, free_port, \
-    run_reeve
+from harness import BIN, ROOT, Database, Node, both_stores, free_port, \
+    read_article, run_reeve, time_in
 
 OK, FAILED, USAGE, UNREACHABLE, OUTSTANDING = 0, 1, 2, 4, 7
 
@@ -104,11 +104,21 @@ class Schema(DatabaseTest):
                        "--config-file=/no/file", "workers",
                        "--database.url=mysql://h/db",
                        "--database.url=postgresql://h:port/db",
-                       "--types.X.processor=command"):
+                       "--types.X.processor=command",
+                       "--san.time-zone=Mars/Olympus"):
             found = self.check(USAGE, self.url, option)
             self.assertFalse(found["configuration"]["ok"])
         found = self.check(OK, self.url, environment={"REEVE_WRKERS": "1"})
         self.assertIn("REEVE_WORKERS", found["warning"]["text"])
+
+
+    def test_what_cannot_run_leaves_the_database_alone(self):
+        for option in ("--san.time-zone=Mars/Olympus",
+                       "--types.X.processor=command"):
+            done = run_reeve("serve", self.url, option)
+            self.assertEqual(done.returncode, USAGE, done)
+            self.assertIn(option[2:].split("=")[0][:7], done.stderr)
+            self.check(OUTSTANDING)
 
 
 class Sqlite(DatabaseTest):
@@ -170,6 +180,87 @@ class Postgres(DatabaseTest):
             "GRANT ALL ON ALL SEQUENCES IN SCHEMA reeve TO stranger")
         self.check(OK, url)
         self.database.sql("DROP OWNED BY stranger; DROP ROLE stranger")
+
+    def lacking(self, url: str) -> dict[str, str]:
+        """The privileges that `check` misses, by the names of tables."""
+        done = run_reeve("check", "--json", url)
+        texts = [x["text"] for x in json.loads(done.stdout)["checks"]
+                 if x["check"] == "permissions" and not x["ok"]]
+        self.assertEqual(done.returncode, FAILED if texts else OK, done)
+        return dict(re.search(r"reeve\.(\w+) \((.*)\)$", text).groups()
+                    for text in texts)
+
+    def test_the_privileges_it_asks_for(self):
+        self.migrate()
+        url = self.as_user("clerk", "GRANT USAGE ON SCHEMA reeve TO clerk")
+        asked = self.lacking(url)
+        tables = {x for x, in self.database.sql(
+            "SELECT relname FROM pg_class WHERE relkind IN ('r', 'p', 'v')"
+            " AND relnamespace = 'reeve'::regnamespace")}
+        self.assertEqual(asked.keys(), tables | {"job_seq_seq"})
+        for name, privileges in asked.items():
+            kind = "SEQUENCE" if name == "job_seq_seq" else "TABLE"
+            self.database.sql(
+                f"GRANT {privileges} ON {kind} reeve.{name} TO clerk")
+        self.assertEqual(self.lacking(url), {})
+        for name, privilege in (
+                ("types", "UPDATE"), ("accounts", "UPDATE"),
+                ("api_keys", "UPDATE"), ("pages", "DELETE"),
+                ("page_images", "UPDATE"), ("scraps", "DELETE"),
+                ("finished_counts", "DELETE"), ("job", "DELETE"),
+                ("daily_summaries", "UPDATE"), ("contents", "UPDATE")):
+            self.database.sql(f"REVOKE {privilege} ON {name} FROM clerk")
+            self.assertEqual(self.lacking(url), {name: privilege})
+            self.database.sql(f"GRANT {privilege} ON {name} TO clerk")
+        self.work_as(url)
+        self.database.sql("DROP OWNED BY clerk; DROP ROLE clerk")
+
+    def work_as(self, url: str):
+        """A node does what it does with those privileges and no others."""
+        done = run_reeve("accounts", "grant", "kim", "1000", url)
+        self.assertEqual(done.returncode, OK, done)
+        done = run_reeve("keys", "create", "--name=k", "--role=operator", url)
+        self.assertEqual(done.returncode, OK, done)
+        key = done.stderr.split()[1]
+        done = run_reeve("keys", "revoke", key, url)
+        self.assertEqual(done.returncode, OK, done)
+        with Node(database=self.database, options={
+                "database.url": url.split("=", 1)[1]}) as node:
+            def post(path: str, body=None) -> dict:
+                answer = node.post("/api/" + path, body)
+                self.assertIn(answer.status, (200, 201, 202), answer)
+                return answer.json
+
+            scrap = post("scraps", {"content": read_article("en"),
+                                    "user_id": "kim"})
+            card = node.wait_for_job(scrap["job_id"])
+            self.assertEqual(card["status"], "COMPLETED", card)
+            day = post("daily-summaries", {"date": card["created_at"][:10],
+                                           "user_id": "kim"})
+            for what in ("til", "recall"):
+                made = post(f"daily-summaries/{day['daily_summary_id']}/{what}")
+                done = node.wait_for_job(made["job_id"])
+                self.assertEqual(done["status"], "COMPLETED", done)
+            book = post("generate", {
+                "title": "The Fox", "prompt": "a fox", "pages": 2,
+                "user_id": "kim"})
+            done = node.wait_for_job(book["job_id"])
+            self.assertEqual(done["status"], "COMPLETED", done)
+            redrawn = post(f"contents/{book['content_id']}/pages/1/image")
+            done = node.wait_for_job(redrawn["job_id"])
+            self.assertEqual(done["status"], "COMPLETED", done)
+            failed = node.add_job()["id"]
+            node.wait_for_job(failed, "FAILED")
+            post(f"jobs/{failed}/retry")
+            node.wait_for_job(failed, "FAILED")
+            later = node.add_job(run_at=time_in(3600))["id"]
+            post(f"jobs/{later}/cancel")
+            post("types/CARD_ANALYSIS/pause", {"reason": "x"})
+            post("types/CARD_ANALYSIS/resume")
+            answer = node.request("DELETE", "/api/scraps/"
+                                  + scrap["scrap_id"])
+            self.assertIn(answer.status, (200, 204), answer)
+            self.assertNotIn("permission denied", node.log)
 
     def test_a_database_that_takes_no_writes(self):
         self.migrate()
