@@ -61,7 +61,7 @@ int grant(job_store& store, const grant_request& x) {
   what.note = x.note;
   auto answers = store.apply({{what, false}});
   if (const auto* refused = std::get_if<refusal>(&answers.at(0))) {
-    std::cerr << "reeve: " << refused->message << '\n';
+    std::cerr << "reeve: " << harmless(refused->message) << '\n';
     return exit_failed;
   }
   std::cerr << "balance of " << harmless(x.user) << ":\n";

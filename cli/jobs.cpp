@@ -215,7 +215,9 @@ int cancel(const client_session& session, const std::vector<std::string>& ids) {
     // A running one is asked to stop, and may end otherwise.
     auto status = text_of(job, "status");
     std::cout << harmless(text_of(job, "id")) << ' '
-              << (status == "PROCESSING" ? "is asked to stop" : status) << '\n';
+              << (status == "PROCESSING" ? "is asked to stop"
+                                         : harmless(status))
+              << '\n';
   }
   return exit_ok;
 }

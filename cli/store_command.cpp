@@ -1,6 +1,7 @@
 // cli/store_command.cpp -- opens the store for one command.
 #include "cli/store_command.hpp"
 
+#include "cli/cells.hpp"
 #include "cli/exit_code.hpp"
 
 #include <iostream>
@@ -11,7 +12,7 @@ int with_options(const std::vector<std::string>& arguments,
                  const std::vector<std::string>& environment,
                  const std::function<int(const options&)>& f) {
   auto say = [](const std::exception& err, int code) {
-    std::cerr << "reeve: " << err.what() << '\n';
+    std::cerr << "reeve: " << harmless(err.what()) << '\n';
     return code;
   };
   try {

@@ -40,7 +40,7 @@ public:
       return check_output();
     }
     const auto& out = session_.out;
-    auto status = text_of(job, "status");
+    auto status = harmless(text_of(job, "status"));
     const auto progress = job.value("progress", ordered_json::object());
     auto percent = static_cast<int>(number_of(progress, "percent"));
     auto message = text_of(job, "error_message");
@@ -61,8 +61,8 @@ public:
                 << bar(percent, bar_width, out.utf8) << tail;
       open_line_ = true;
     } else {
-      std::cout << shown_time(text_of(job, "updated_at")) << ' ' << head << tail
-                << '\n';
+      std::cout << harmless(shown_time(text_of(job, "updated_at"))) << ' '
+                << head << tail << '\n';
     }
     std::cout.flush();
     check_output();

@@ -431,14 +431,19 @@ class Address(CommandTest):
             "REEVE_URL": f"http://me:c4n4ry@127.0.0.1:{free_port()}"})
         self.assertNotIn("c4n4ry", done.stderr)
 
-    def test_somebody_else_is_there(self):
+    def pretend(self, answer) -> str:
+        """Somebody who calls `answer(path)` for each request, and answers with
+        its status, content type and body; the option that leads there."""
         class Other(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
-                body = b"<h1>\x1b[2J hello</h1>"
-                self.send_response(404 if "jobs" in self.path else 200)
+                status, kind, body = answer(self.path)
+                self.send_response(status)
+                self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
+
+            do_POST = do_GET
 
             def log_message(self, *_):
                 pass
@@ -446,14 +451,34 @@ class Address(CommandTest):
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Other)
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        try:
-            url = f"--url=http://127.0.0.1:{server.server_port}"
-            for args in (["stats"], ["jobs", "list"], ["jobs", "show", "x"]):
-                self.refused(FAILED, *args, url, text="not a Reeve node")
-        finally:
-            server.shutdown()
-            thread.join()
-            server.server_close()
+        for end in (server.server_close, thread.join, server.shutdown):
+            self.addCleanup(end)
+        return f"--url=http://127.0.0.1:{server.server_port}"
+
+    def test_somebody_else_is_there(self):
+        url = self.pretend(lambda path: (404 if "jobs" in path else 200,
+                                         "text/html",
+                                         b"<h1>\x1b[2J hello</h1>"))
+        for args in (["stats"], ["jobs", "list"], ["jobs", "show", "x"]):
+            self.refused(FAILED, *args, url, text="not a Reeve node")
+
+    def test_a_hostile_node(self):
+        """`run_command` fails on any control character."""
+        job = json.dumps({"id": HOSTILE, "status": HOSTILE, "version": 1,
+                          "updated_at": HOSTILE, "error_message": HOSTILE})
+        end = json.dumps({"status": "FAILED", "version": 2,
+                          "updated_at": HOSTILE})
+        events = f"event: job\ndata: {job}\n\nevent: job\ndata: {end}\n\n"
+
+        def answer(path):
+            if path.endswith("/events"):
+                return 200, "text/event-stream", events.encode()
+            return 200, "application/json", job.encode()
+
+        url = self.pretend(answer)
+        self.assertIn("red", self.read("jobs", "cancel", "x", url))
+        self.assertIn("red", self.read("jobs", "watch", "x", url,
+                                       code=JOB_FAILED))
 
     def test_output_that_cannot_be_written(self):
         with open("/dev/full", "w", encoding="ascii") as full:
