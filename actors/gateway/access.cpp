@@ -73,7 +73,7 @@ void answer_preflight(exchange& x) {
     response.headers.emplace_back(
       "Access-Control-Allow-Headers",
       "Authorization, Content-Type, Idempotency-Key, If-None-Match, "
-      "Last-Event-ID");
+      "Last-Event-ID, traceparent, tracestate");
     response.headers.emplace_back("Access-Control-Max-Age", "600");
   }
   x.respond(std::move(response));

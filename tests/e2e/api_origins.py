@@ -83,7 +83,7 @@ class Browsers(Http):
                          "https://app.example")
         self.assertIn("POST", answer.headers["Access-Control-Allow-Methods"])
         for name in ("Content-Type", "Authorization", "Last-Event-ID",
-                     "Idempotency-Key"):
+                     "Idempotency-Key", "traceparent", "tracestate"):
             self.assertIn(name,
                           answer.headers["Access-Control-Allow-Headers"])
         answer = self.ask("OPTIONS", origin="https://evil.example", **{
