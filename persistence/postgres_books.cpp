@@ -3,28 +3,35 @@
 #include "persistence/postgres_store.hpp"
 #include "persistence/uuid.hpp"
 
+#include <functional>
+#include <map>
+
 namespace reeve {
 
 namespace {
 
-// A book outlives its job: what is there is all there will ever be.
-constexpr postgres_statement content_sql{"content", R"(
+constexpr postgres_statement list_contents_sql{"list_contents", R"(
+  SELECT id FROM reeve.contents WHERE id < $1 ORDER BY id DESC LIMIT $2)"};
+
+// A book outlives its job: what is there is all there will ever be. A lateral
+// query: the jobs of a few books are looked up, whatever the planner thinks of
+// the tables.
+constexpr postgres_statement contents_sql{"contents", R"(
   SELECT c.id, c.job_id, c.user_id, c.title, c.prompt, c.page_count,
     reeve.micros(c.created_at), coalesce(j.status, 'COMPLETED'),
     coalesce(j.progress_percent, 100), coalesce(j.progress_message, ''),
     j.error_message
-  FROM reeve.contents c LEFT JOIN reeve.jobs j ON j.id = c.job_id
-  WHERE c.id = $1)"};
-
-constexpr postgres_statement list_contents_sql{"list_contents", R"(
-  SELECT id FROM reeve.contents WHERE id < $1 ORDER BY id DESC LIMIT $2)"};
+  FROM reeve.contents c
+  LEFT JOIN LATERAL (SELECT * FROM reeve.jobs WHERE id = c.job_id LIMIT 1) j
+    ON true
+  WHERE c.id = ANY($1::uuid[]) ORDER BY c.id DESC)"};
 
 constexpr postgres_statement pages_sql{"pages", R"(
   SELECT p.number, p.text, i.content_type, octet_length(i.data), i.digest,
-    i.model, reeve.micros(i.created_at)
+    i.model, reeve.micros(i.created_at), p.content_id
   FROM reeve.pages p LEFT JOIN reeve.page_images i
     ON i.content_id = p.content_id AND i.number = p.number
-  WHERE p.content_id = $1 ORDER BY p.number)"};
+  WHERE p.content_id = ANY($1::uuid[]) ORDER BY p.content_id, p.number)"};
 
 constexpr postgres_statement image_sql{"image", R"(
   SELECT content_type, octet_length(data), digest, model,
@@ -79,13 +86,21 @@ page_image read_image(const pqxx::row& row) {
   return result;
 }
 
-std::optional<content> find_book(postgres_session& session,
-                                 postgres_snapshot& tx, const std::string& id) {
+// From the newest on. Two statements, however many books there are.
+std::vector<content> find_books(postgres_session& session,
+                                postgres_snapshot& tx,
+                                const std::vector<std::string>& ids) {
   auto result =
-    first_row(session.run(tx, content_sql, pqxx::params{id}), read_content);
-  if (result)
-    result->pages =
-      all_rows(session.run(tx, pages_sql, pqxx::params{id}), read_page);
+    all_rows(session.run(tx, contents_sql, pqxx::params{ids}), read_content);
+  if (result.empty())
+    return result;
+  std::map<std::string, content*, std::less<>> books;
+  for (auto& x : result)
+    books.emplace(x.id, &x);
+  for (const auto& row : session.run(tx, pages_sql, pqxx::params{ids}))
+    if (auto book = books.find(row[7].view()); book != books.end())
+      if (auto next = read_if_possible(row, read_page))
+        book->second->pages.push_back(*std::move(next));
   return result;
 }
 
@@ -94,8 +109,12 @@ std::optional<content> find_book(postgres_session& session,
 std::optional<content> postgres_store::find_content(const std::string& id) {
   if (!is_uuid(id))
     return std::nullopt;
-  return session_.read(
-    [&](postgres_snapshot& tx) { return find_book(session_, tx, id); });
+  return session_.read([&](postgres_snapshot& tx) -> std::optional<content> {
+    auto found = find_books(session_, tx, {id});
+    if (found.empty())
+      return std::nullopt;
+    return std::move(found.front());
+  });
 }
 
 std::vector<content> postgres_store::list_contents(
@@ -103,13 +122,12 @@ std::vector<content> postgres_store::list_contents(
   const auto before = before_id.value_or(std::string{last_uuid});
   if (!is_uuid(before))
     return {};
-  return session_.read([&](postgres_snapshot& tx) {
-    std::vector<content> result;
+  return session_.read([&](postgres_snapshot& tx) -> std::vector<content> {
+    std::vector<std::string> ids;
     for (const auto& row : session_.run(tx, list_contents_sql,
                                         pqxx::params{before, int64_t{limit}}))
-      if (auto next = find_book(session_, tx, row[0].as<std::string>()))
-        result.push_back(*std::move(next));
-    return result;
+      ids.push_back(row[0].as<std::string>());
+    return find_books(session_, tx, ids);
   });
 }
 
