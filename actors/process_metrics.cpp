@@ -2,14 +2,15 @@
 #include "actors/process_metrics.hpp"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <limits>
-#include <optional>
+#include <mutex>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace reeve {
@@ -33,7 +34,7 @@ std::vector<std::string> stat_fields() {
 }
 
 // Seconds since the epoch.
-std::optional<double> boot_time() {
+std::optional<double> read_boot_time() {
   std::ifstream file{"/proc/stat"};
   for (std::string word; file >> word;) {
     double seconds = 0;
@@ -41,6 +42,12 @@ std::optional<double> boot_time() {
       return seconds;
   }
   return std::nullopt;
+}
+
+// The file tells of every interrupt, too: it takes long to write and to read.
+std::optional<double> boot_time() {
+  static const auto result = read_boot_time();
+  return result;
 }
 
 void add_limit(exposition& out, int which, std::string_view name,
@@ -54,21 +61,40 @@ void add_limit(exposition& out, int which, std::string_view name,
                         : static_cast<double>(limit.rlim_cur));
 }
 
-void add_open_files(exposition& out) {
-  std::error_code err;
-  std::filesystem::directory_iterator files{"/proc/self/fd", err};
-  if (err)
-    return;
-  const auto count = std::distance(begin(files), end(files));
+std::optional<int64_t> open_files() {
+  constexpr auto folder = "/proc/self/fd";
+  // Since Linux 6.2 the folder's size is their number.
+  struct stat info {};
+  if (stat(folder, &info) == 0 && info.st_size > 0)
+    return info.st_size;
+  static std::mutex mutex;
+  static entry_counter files{folder};
+  const std::lock_guard guard{mutex};
+  auto result = files.count(std::chrono::steady_clock::now());
   // One of them is how we looked.
-  out.gauge("process_open_fds", "Number of open file descriptors.")
-    .sample(static_cast<double>(count - 1));
+  return result ? std::optional{*result - 1} : std::nullopt;
 }
 
 } // namespace
 
+std::optional<int64_t> entry_counter::count(time_point now) {
+  if (counted_at_ && now < *counted_at_ + spacing)
+    return last_;
+  counted_at_ = now;
+  std::error_code err;
+  std::filesystem::directory_iterator entries{folder_, err};
+  int64_t result = 0;
+  for (; !err && entries != std::filesystem::directory_iterator{};
+       entries.increment(err))
+    ++result;
+  last_ = err ? std::nullopt : std::optional{result};
+  return last_;
+}
+
 void add_process_metrics(exposition& out) {
-  add_open_files(out);
+  if (const auto count = open_files())
+    out.gauge("process_open_fds", "Number of open file descriptors.")
+      .sample(static_cast<double>(*count));
   add_limit(out, RLIMIT_NOFILE, "process_max_fds",
             "Maximum number of open file descriptors.");
   add_limit(out, RLIMIT_AS, "process_virtual_memory_max_bytes",

@@ -23,6 +23,7 @@ reeve_test(reeve-actors-tests reeve_actors
   unit/actors/log_histogram.test.cpp
   unit/actors/metered_actor.test.cpp
   unit/actors/pace.test.cpp
+  unit/actors/process_metrics.test.cpp
   unit/actors/provider_gate.test.cpp
   unit/actors/query_actor.test.cpp
   unit/actors/recall_actor.test.cpp
