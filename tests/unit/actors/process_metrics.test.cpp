@@ -39,7 +39,7 @@ struct fixture {
 /// Of a metric without labels.
 double value_of(const std::string& text, const std::string& name) {
   auto i = text.find('\n' + name + ' ');
-  CAF_REQUIRE_NE(i, std::string::npos);
+  CAF_REQUIRE(i != std::string::npos);
   return std::stod(text.substr(i + name.size() + 2));
 }
 
