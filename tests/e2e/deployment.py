@@ -231,12 +231,10 @@ class Postgres(DatabaseTest):
                 self.assertIn(answer.status, (200, 201, 202), answer)
                 return answer.json
 
-            scrap = post("scraps", {"content": read_article("en"),
-                                    "user_id": "kim"})
+            scrap = post("scraps", {"content": read_article("en")})
             card = node.wait_for_job(scrap["job_id"])
             self.assertEqual(card["status"], "COMPLETED", card)
-            day = post("daily-summaries", {"date": card["created_at"][:10],
-                                           "user_id": "kim"})
+            day = post("daily-summaries", {"date": card["created_at"][:10]})
             for what in ("til", "recall"):
                 made = post(f"daily-summaries/{day['daily_summary_id']}/{what}")
                 done = node.wait_for_job(made["job_id"])
