@@ -266,15 +266,16 @@ class Limits(Http):
     def test_bad_targets(self):
         for target in (b"/%", b"/%zz", b"/%00", b"/a%ffb", b"/%c0%80",
                        b"/?q=%", b"/?q=%80", b"/?%00=1", b"/#x",
-                       b"http://localhost", b"ftp://localhost/healthz",
+                       b"http://localhost/none", b"ftp://localhost/healthz",
                        b"localhost:80", b"http://@/healthz"):
             with self.subTest(target):
                 [answer] = self.send(b"GET " + target + b" HTTP/1.1\r\n"
                                      + HOST + b"\r\n")
                 self.assertIn(answer[0], (400, 404, 421))
-        self.assertEqual(self.statuses(
-            b"GET http://localhost/healthz HTTP/1.1\r\n" + HOST + b"\r\n"),
-            [200])
+        for target in (b"http://localhost/healthz", b"http://localhost"):
+            self.assertEqual(self.statuses(
+                b"GET " + target + b" HTTP/1.1\r\n" + HOST + b"\r\n"),
+                [200], target)
 
 
 class Timeouts(Http):
