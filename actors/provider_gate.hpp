@@ -28,9 +28,9 @@ public:
   provider_gate_actor::behavior_type make_behavior();
 
 private:
-  /// Somebody who waits for a permit, or holds one: then `open` is delivered.
   using time_point = lane::time_point;
 
+  /// Somebody who waits for a permit, or holds one: then `open` is delivered.
   struct caller {
     caf::actor_addr holder;
     caf::typed_response_promise<permit_answer> open;

@@ -55,7 +55,7 @@ void get_usage(exchange& x) {
   if (!x.who().is_operator && what.by != usage_group::user)
     throw bad_request(403, "forbidden",
                       "A client's key sees its own usage only: group_by=user");
-  what.to = wall_clock_now();
+  what.to = wall_clock();
   if (auto to = x.query("to"))
     what.to = parse_time("to", *to);
   what.from = what.to - default_span;

@@ -63,7 +63,7 @@ void gateway_state::sample() {
   self_->request(supervisor_, context_->http.answer_timeout, stats_atom_v)
     .then(
       [this, again](store_stats& x) {
-        context_->history->add(wall_clock_now(), std::move(x));
+        context_->history->add(wall_clock(), std::move(x));
         again(stats_history::spacing);
       },
       [again](const caf::error&) { again(std::chrono::seconds{1}); });

@@ -42,7 +42,7 @@ ordered_json to_json(const job& x) {
     {"usage", to_json(x.used)},
     {"priority", x.priority},
     {"unique_key", or_null(x.unique_key)},
-    {"traceparent", text_or_null(x.trace.parent)},
+    {"traceparent", empty_as_null(x.trace.parent)},
     {"run_at", to_rfc3339(x.run_at)},
     {"reason", x.reason},
     {"cancel_requested", x.cancel_requested},
@@ -71,8 +71,8 @@ ordered_json to_json(const attempt& x) {
 ordered_json to_json(const job_step& x) {
   return {
     {"name", x.name},
-    {"provider", text_or_null(x.provider)},
-    {"model", text_or_null(x.model)},
+    {"provider", empty_as_null(x.provider)},
+    {"model", empty_as_null(x.model)},
     {"usage", to_json(x.used)},
     {"took_ms", x.took.count()},
     {"run", x.run},
@@ -96,7 +96,7 @@ ordered_json to_json(const error_group& x) {
 
 ordered_json to_json(const usage_row& x) {
   return {
-    {"key", text_or_null(x.key)},
+    {"key", empty_as_null(x.key)},
     {"jobs", x.jobs},
     {"steps", x.steps},
     {"usage", to_json(x.used)},
@@ -107,7 +107,7 @@ ordered_json to_json(const type_report& x) {
   return {
     {"type", x.type},
     {"paused", x.paused},
-    {"reason", text_or_null(x.reason)},
+    {"reason", empty_as_null(x.reason)},
     {"paused_since", or_null(x.paused_since)},
     {"running", x.running},
     {"concurrency",
@@ -137,7 +137,7 @@ ordered_json to_json(const lane_report& x) {
   return {
     {"name", x.name},
     {"state", to_string(x.state)},
-    {"reason", text_or_null(x.reason)},
+    {"reason", empty_as_null(x.reason)},
     {"opens_in_seconds", std::move(opens_in)},
     {"in_flight", x.in_flight},
     {"concurrency", x.concurrency},

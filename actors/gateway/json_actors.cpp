@@ -49,7 +49,7 @@ ordered_json commits_json(const std::optional<commit_figures>& x) {
 
 ordered_json to_json(const restart_note& x) {
   return {{"at", to_rfc3339(x.at)},
-          {"reason", text_or_null(x.reason)},
+          {"reason", empty_as_null(x.reason)},
           {"by", x.by_operator ? "operator" : "supervisor"}};
 }
 
@@ -60,7 +60,7 @@ ordered_json to_json(const actor_report& x) {
   return {
     {"name", x.name},
     {"id", x.id},
-    {"parent", text_or_null(x.parent)},
+    {"parent", empty_as_null(x.parent)},
     {"state", x.state},
     {"mailbox", x.mailbox},
     {"messages", x.messages},
@@ -70,7 +70,7 @@ ordered_json to_json(const actor_report& x) {
     {"restarts", x.restarts},
     {"restart_history", to_json(x.restart_history)},
     {"restart_budget", budget_json(x.budget)},
-    {"last_error", text_or_null(x.last_error)},
+    {"last_error", empty_as_null(x.last_error)},
     {"uptime_seconds", x.uptime.count() / 1000.0},
     {"job_id", x.job ? ordered_json(x.job->id) : ordered_json(nullptr)},
     {"job_type", x.job ? ordered_json(x.job->type) : ordered_json(nullptr)},

@@ -19,7 +19,7 @@ inline ordered_json or_null(const std::optional<timestamp>& x) {
 }
 
 /// Null for an empty text.
-inline ordered_json text_or_null(const std::string& x) {
+inline ordered_json empty_as_null(const std::string& x) {
   return x.empty() ? ordered_json(nullptr) : ordered_json(x);
 }
 

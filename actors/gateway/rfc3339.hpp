@@ -30,11 +30,6 @@ inline std::string to_rfc3339(timestamp x) {
   return std::string{std::string_view{rfc3339_text{x}}};
 }
 
-inline timestamp wall_clock_now() {
-  return std::chrono::time_point_cast<timestamp::duration>(
-    std::chrono::system_clock::now());
-}
-
 /// Parses RFC 3339 with `Z` or an offset and up to nine fraction digits; none
 /// for anything else, also for dates that do not exist and leap seconds.
 std::optional<timestamp> from_rfc3339(std::string_view text);

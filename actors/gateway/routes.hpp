@@ -158,9 +158,6 @@ ordered_json cut_page(List& found, uint32_t limit) {
   return found.back().id;
 }
 
-/// Begins a stream of server-sent events, and keeps it alive.
-void begin_events(exchange& x);
-
 /// Throws a 403 unless the caller may do it.
 void require_operator(const exchange& x);
 

@@ -14,7 +14,7 @@ void pause_or_resume(exchange& x, pause_write what) {
                       "'" + what.type + "' is no job type of this node");
   ordered_json answer{{"type", what.type},
                       {"paused", what.paused},
-                      {"reason", text_or_null(what.reason)}};
+                      {"reason", empty_as_null(what.reason)}};
   x.ask<done>([answer](exchange& x, done&) { x.respond(200, answer); },
               std::move(what));
 }
