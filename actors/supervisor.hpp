@@ -273,9 +273,7 @@ private:
   recall_actor recall_;
   embedder_actor embedder_;
   recovery_actor recovery_;
-  janitor_actor janitor_;
   scheduler_actor scheduler_;
-  listener_actor listener_;
   gateway_actor gateway_;
   std::vector<slot> slots_;
   std::vector<gate_slot> gates_;

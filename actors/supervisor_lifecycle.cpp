@@ -52,16 +52,14 @@ void supervisor_state::add_children() {
     return untyped(recovery_ = factories_.recovery(self_));
   });
   if (factories_.janitor)
-    children_.add("janitor", essential, [this] {
-      return untyped(janitor_ = factories_.janitor(self_));
-    });
+    children_.add("janitor", essential,
+                  [this] { return untyped(factories_.janitor(self_)); });
   children_.add("scheduler", essential, [this] {
     return untyped(scheduler_ = factories_.scheduler(self_));
   });
   if (factories_.listener)
-    children_.add("listener", essential, [this] {
-      return untyped(listener_ = factories_.listener(self_));
-    });
+    children_.add("listener", essential,
+                  [this] { return untyped(factories_.listener(self_)); });
   add_gates();
   slots_.resize(options_.workers);
   for (size_t i = 0; i < slots_.size(); ++i) {

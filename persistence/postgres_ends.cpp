@@ -99,12 +99,6 @@ bool puts_back(verdict decision) {
   return decision == verdict::retry || decision == verdict::retry_unspent;
 }
 
-std::optional<std::string> non_empty(const std::string& text) {
-  if (text.empty())
-    return std::nullopt;
-  return text;
-}
-
 using texts = std::vector<std::string>;
 using maybe_texts = std::vector<std::optional<std::string>>;
 
@@ -180,7 +174,7 @@ void postgres_writer::finish(const std::vector<run_end>& ends) {
     seqs.push_back(end.seq);
     outcomes.emplace_back(final_state(end.decision));
     results.push_back(end.result);
-    errors.push_back(non_empty(end.error));
+    errors.push_back(text_or_null(end.error));
     fingerprints.push_back(std::nullopt);
     if (end.decision == verdict::fail)
       fingerprints.back() =
@@ -220,7 +214,7 @@ void postgres_writer::put_back(const std::vector<run_end>& ends) {
       count_unspent(counts, end.outcome);
     seqs.push_back(end.seq);
     delays.push_back(bounded(end.delay));
-    errors.push_back(non_empty(end.error));
+    errors.push_back(text_or_null(end.error));
     reasons.emplace_back(end.reason);
     given_back.push_back(unspent ? 1 : 0);
     throttled.push_back(counts.throttled);

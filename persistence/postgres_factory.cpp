@@ -260,7 +260,7 @@ public:
 
   int migrate() override {
     // To connect takes most of what a start takes: the writer does so beside
-    // this, and who locks the node's name goes on with this session.
+    // this, and who locks the node's name goes on with this connection.
     if (!writer_.valid())
       writer_ = std::async(std::launch::async, [conninfo = conninfo_] {
         return std::make_unique<postgres_store>(conninfo);

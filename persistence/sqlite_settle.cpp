@@ -101,12 +101,6 @@ bool puts_back(verdict decision) {
   return decision == verdict::retry || decision == verdict::retry_unspent;
 }
 
-std::optional<std::string> non_empty(const std::string& text) {
-  if (text.empty())
-    return std::nullopt;
-  return text;
-}
-
 // The columns of REEVE_RUN_COLUMNS.
 template <class Row>
 Row read_run(const sqlite_query& query) {
@@ -237,7 +231,7 @@ void sqlite_writer::finish(const run_row& row, const run_end& end,
   if (end.decision != verdict::complete)
     refund(row.seq);
   sqlite_query query{db_.prepared(finish_sql)};
-  query.bind(final_state(end.decision), result, non_empty(end.error),
+  query.bind(final_state(end.decision), result, text_or_null(end.error),
              row.attempts, row.run, row.unspent.throttled,
              row.unspent.provider_down, row.unspent.interrupted,
              row.version + 1, row.run_at, row.started_at, at,
@@ -269,7 +263,7 @@ void sqlite_writer::put_back(const run_row& row, const run_end& end,
                              timestamp at) {
   {
     sqlite_query query{db_.prepared(note_waiting_sql)};
-    query.bind(non_empty(end.error), row.run, row.started_at, row.seq).run();
+    query.bind(text_or_null(end.error), row.run, row.started_at, row.seq).run();
   }
   auto attempts = row.attempts;
   auto unspent = row.unspent;
