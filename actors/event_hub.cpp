@@ -69,6 +69,7 @@ void event_hub_state::publish(committed_changes& changes) {
 
 void event_hub_state::publish(job_event event) {
   ++published_;
+  metrics_.changed();
   auto [first, last] = by_job_.equal_range(event.what->id);
   for (auto i = first; i != last; ++i) {
     const auto& one = watchers_.at(i->second);

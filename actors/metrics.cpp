@@ -16,6 +16,12 @@ caf::string_view view(std::string_view x) {
   return {x.data(), x.size()};
 }
 
+caf::telemetry::int_counter* changes_of(caf::actor_system& sys) {
+  return sys.metrics().counter_singleton(
+    "reeve.jobs", "changes", "Changes of jobs that this node committed.", "1",
+    true);
+}
+
 } // namespace
 
 metrics::metrics(caf::actor_system& sys)
@@ -41,7 +47,8 @@ metrics::metrics(caf::actor_system& sys)
     busy_(registry_.gauge_singleton("reeve.slots", "busy",
                                     "Slots with jobs in them.")),
     watchers_(registry_.gauge_singleton("reeve.http", "watchers",
-                                        "Subscriptions to job changes.")) {
+                                        "Subscriptions to job changes.")),
+    changes_(changes_of(sys)) {
   // nop
 }
 
@@ -149,6 +156,14 @@ void metrics::slots(size_t all, size_t busy) {
 
 void metrics::watchers(size_t count) {
   watchers_->value(static_cast<int64_t>(count));
+}
+
+void metrics::changed() {
+  changes_->inc();
+}
+
+int64_t job_changes(caf::actor_system& sys) {
+  return changes_of(sys)->value();
 }
 
 } // namespace reeve

@@ -12,6 +12,7 @@
 #include <caf/telemetry/histogram.hpp>
 
 #include <array>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -47,6 +48,8 @@ public:
   void finished(std::string_view type, job_status status);
   void slots(size_t all, size_t busy);
   void watchers(size_t count);
+  /// A committed change of a job was made known.
+  void changed();
 
 private:
   /// Of one job type.
@@ -75,6 +78,10 @@ private:
   caf::telemetry::int_gauge* slots_;
   caf::telemetry::int_gauge* busy_;
   caf::telemetry::int_gauge* watchers_;
+  caf::telemetry::int_counter* changes_;
 };
+
+/// How often `changed` was called in this process.
+int64_t job_changes(caf::actor_system& sys);
 
 } // namespace reeve

@@ -4,6 +4,7 @@
 #include "actors/gateway/alarm.hpp"
 #include "actors/gateway/event_texts.hpp"
 #include "actors/gateway/http_metrics.hpp"
+#include "actors/gateway/stats_feed.hpp"
 #include "actors/gateway/stats_history.hpp"
 #include "config/options.hpp"
 
@@ -52,6 +53,7 @@ struct gateway_context {
   caf::timespan actors_interval = std::chrono::seconds{1};
   /// Shared by all watchers.
   std::shared_ptr<actor_snapshot> actors = std::make_shared<actor_snapshot>();
+  std::shared_ptr<stats_feed> stats = std::make_shared<stats_feed>();
   std::shared_ptr<event_texts> texts = std::make_shared<event_texts>();
   /// Samples of the counts, for charts; it outlives a restarted gateway.
   std::shared_ptr<stats_history> history = std::make_shared<stats_history>();

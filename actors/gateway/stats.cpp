@@ -2,19 +2,20 @@
 // watches: counts, types and lanes, sent when they change.
 #include "actors/gateway/json_values.hpp"
 #include "actors/gateway/routes.hpp"
+#include "actors/metrics.hpp"
 #include "net/sse.hpp"
 
+#include <functional>
 #include <map>
+#include <memory>
 #include <utility>
 
 namespace reeve {
 
 namespace {
 
-using namespace std::chrono_literals;
-
 /// A watcher hears of changes this often, at most.
-constexpr auto watch_spacing = 1s;
+constexpr auto watch_spacing = shared_question::spacing;
 
 // -- history ------------------------------------------------------------------
 
@@ -51,62 +52,93 @@ ordered_json history_json(const stats_history& history) {
 
 /// What one watcher was sent last.
 struct stats_stream {
-  std::map<std::string_view, std::string> sent;
-  /// The number of the newest change of a job. Its content is not sent: a busy
-  /// node changes more jobs than anybody could look at.
-  int64_t changes = 0;
+  int64_t stats = 0;
+  int64_t types = 0;
+  int64_t providers = 0;
 };
 using stats_stream_ptr = std::shared_ptr<stats_stream>;
 
-void show(exchange& x, stats_stream& stream, std::string_view event,
-          const ordered_json& body) {
-  auto text = dump(body);
-  auto& before = stream.sent[event];
-  if (text == before)
+void show(exchange& x, int64_t& sent, std::string_view event,
+          const stats_feed::part& part) {
+  if (!part.question.is_fresh() || part.newest.number == sent)
     return;
-  before = std::move(text);
-  x.stream(net::sse_event(event, "", before));
+  sent = part.newest.number;
+  x.stream(net::sse_event(event, "", part.newest.text));
+}
+
+/// Asks for a part when it is due and goes on with `next`, also when there is
+/// no answer: a watcher keeps what it knows while e.g. the database is away.
+template <class Result, class Take, class Query>
+void refresh(exchange& x, stats_feed::part stats_feed::*which, Query query,
+             Take take, std::function<void(exchange&)> next) {
+  auto& question = (x.context().stats.get()->*which).question;
+  auto claim = question.try_ask(x.now());
+  if (!claim)
+    return next(x);
+  x.ask_or<Result>(
+    [which, claim, take, next](exchange& x, Result& found) {
+      auto& feed = *x.context().stats;
+      (feed.*which).question.answered(claim, x.now());
+      take(x, feed, found);
+      next(x);
+    },
+    [which, claim, next](exchange& x, caf::error& err) {
+      (x.context().stats.get()->*which)
+        .question.failed(claim, x.now(), err == caf::sec::request_timeout);
+      next(x);
+    },
+    std::move(query));
+}
+
+// The number of changes stands for their content: a busy node changes more jobs
+// than anybody could look at.
+void stamp(exchange& x, stats_feed& feed) {
+  feed.stamped_at = x.now();
+  feed.counts["changes"] = job_changes(x.system());
+  feed.stats.newest.set(dump(feed.counts));
 }
 
 void look(exchange& x, const stats_stream_ptr& stream);
 
-void look_again(exchange& x, const stats_stream_ptr& stream) {
+void show_all(exchange& x, const stats_stream_ptr& stream) {
+  auto& feed = *x.context().stats;
+  // Counting may take long; lists of jobs have to be kept fresh all the same.
+  if (feed.stats.question.is_fresh()
+      && x.now() >= feed.stamped_at + watch_spacing)
+    stamp(x, feed);
+  show(x, stream->stats, "stats", feed.stats);
+  show(x, stream->types, "types", feed.types);
+  show(x, stream->providers, "providers", feed.providers);
   x.after(watch_spacing, [stream](exchange& x) { look(x, stream); });
 }
 
-// The lanes are the node's own, the rest is the database's: while that is away
-// a watcher keeps what it knows.
 void look_at_lanes(exchange& x, const stats_stream_ptr& stream) {
-  x.ask_or<lane_reports>(
-    [stream](exchange& x, lane_reports& found) {
-      show(x, *stream, "providers", {{"providers", to_json(found)}});
-      look_again(x, stream);
+  refresh<lane_reports>(
+    x, &stats_feed::providers, lanes_query{},
+    [](exchange&, stats_feed& feed, const lane_reports& found) {
+      feed.providers.newest.set(dump({{"providers", to_json(found)}}));
     },
-    [stream](exchange& x, caf::error&) { look_again(x, stream); },
-    lanes_query{});
+    [stream](exchange& x) { show_all(x, stream); });
 }
 
 void look_at_types(exchange& x, const stats_stream_ptr& stream) {
-  x.ask_or<type_reports>(
-    [stream](exchange& x, type_reports& found) {
-      show(x, *stream, "types", {{"types", to_json(found)}});
-      look_at_lanes(x, stream);
+  refresh<type_reports>(
+    x, &stats_feed::types, types_query{},
+    [](exchange&, stats_feed& feed, const type_reports& found) {
+      feed.types.newest.set(dump({{"types", to_json(found)}}));
     },
-    [stream](exchange& x, caf::error&) { look_at_lanes(x, stream); },
-    types_query{});
+    [stream](exchange& x) { look_at_lanes(x, stream); });
 }
 
 void look(exchange& x, const stats_stream_ptr& stream) {
-  x.ask_or<store_stats>(
-    [stream](exchange& x, store_stats& found) {
-      auto body = to_json(found);
-      body["node"] = x.context().node_name;
-      body["changes"] = stream->changes;
-      show(x, *stream, "stats", body);
-      look_at_types(x, stream);
+  refresh<store_stats>(
+    x, &stats_feed::stats, stats_atom_v,
+    [](exchange& x, stats_feed& feed, const store_stats& found) {
+      feed.counts = to_json(found);
+      feed.counts["node"] = x.context().node_name;
+      stamp(x, feed);
     },
-    [stream](exchange& x, caf::error&) { look_at_types(x, stream); },
-    stats_atom_v);
+    [stream](exchange& x) { look_at_types(x, stream); });
 }
 
 } // namespace
@@ -120,16 +152,8 @@ void get_stats_history(exchange& x) {
 void get_stats_events(exchange& x) {
   x.allow_query({});
   require_operator(x);
-  auto* self = &x;
-  auto stream = std::make_shared<stats_stream>();
-  x.watch(
-    {},
-    [self, stream](watch_started& begun) {
-      stream->changes = begun.newest;
-      begin_events(*self);
-      look(*self, stream);
-    },
-    [stream](const job_event& event) { stream->changes = event.number; });
+  begin_events(x);
+  look(x, std::make_shared<stats_stream>());
 }
 
 } // namespace reeve

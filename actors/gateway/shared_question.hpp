@@ -1,0 +1,53 @@
+// actors/gateway/shared_question.hpp -- what many watchers want to know, asked
+// once for all of them.
+#pragma once
+
+#include <caf/actor_clock.hpp>
+
+#include <chrono>
+#include <memory>
+
+namespace reeve {
+
+/// When to ask again. Whoever comes first when it is due asks, for all others,
+/// too; when nobody comes, nobody asks. For one thread.
+class shared_question {
+public:
+  using time_point = caf::actor_clock::time_point;
+
+  /// From one question to the next, at least.
+  static constexpr std::chrono::seconds spacing{1};
+  /// What takes long is asked seldom: answering takes at most one part in so
+  /// many of the time.
+  static constexpr int share = 10;
+  /// How long to leave alone who did not answer in time.
+  static constexpr std::chrono::seconds rest{60};
+
+  /// When it was asked. Whoever asks holds it until the answer is there: if it
+  /// is lost before, another one may ask.
+  using claim = std::shared_ptr<const time_point>;
+
+  /// Null: it is not due, or somebody is asking.
+  claim try_ask(time_point now);
+
+  void answered(const claim& mine, time_point now);
+
+  /// `timed_out`: whoever was asked may still be at it.
+  void failed(const claim& mine, time_point now, bool timed_out);
+
+  /// False: the last answer is from when somebody watched last, or the last
+  /// question had none. Too old to be shown.
+  bool is_fresh() const noexcept {
+    return is_fresh_;
+  }
+
+private:
+  void pause(const claim& mine, caf::timespan time);
+
+  std::weak_ptr<const time_point> asker_;
+  time_point due_{};
+  caf::timespan pause_ = spacing;
+  bool is_fresh_ = false;
+};
+
+} // namespace reeve
