@@ -48,50 +48,42 @@ void post_restart(exchange& x) {
 
 namespace {
 
-/// The newest snapshot that a watcher has seen.
+/// The number of the newest picture that a watcher has seen.
 using shown_ptr = std::shared_ptr<int64_t>;
 
 void look(exchange& x, const shown_ptr& shown);
 
-void show(exchange& x, int64_t& shown) {
+void show(exchange& x, const shown_ptr& shown) {
   const auto& newest = *x.context().actors;
-  if (!newest.text.empty() && newest.number > shown) {
-    shown = newest.number;
+  if (newest.question.is_fresh() && newest.number > *shown) {
+    *shown = newest.number;
     x.stream(
       net::sse_event("actors", std::to_string(newest.number), newest.text));
   }
+  x.after(shared_question::spacing, [shown](exchange& x) { look(x, shown); });
 }
 
-void look_later(exchange& x, const shown_ptr& shown) {
-  x.after(x.context().actors_interval,
-          [shown](exchange& x) { look(x, shown); });
-}
-
-// Whoever comes first asks, for all others, too: many watchers cost the actors
-// no more than one. With the last one the asking ends.
+// Many watchers cost the actors no more than one.
 void look(exchange& x, const shown_ptr& shown) {
-  auto& newest = *x.context().actors;
-  auto now = x.now();
-  if (newest.asked_at && now < *newest.asked_at + x.context().actors_interval) {
-    show(x, *shown);
-    return look_later(x, shown);
-  }
-  // From when somebody watched last: too old to be shown.
-  if (newest.asked_at
-      && now >= *newest.asked_at + 2 * x.context().actors_interval)
-    newest.text.clear();
-  newest.asked_at = now;
+  auto claim = x.context().actors->question.try_ask(x.now());
+  if (!claim)
+    return show(x, shown);
   x.ask_or<tree_report>(
-    [shown](exchange& x, tree_report& found) {
+    [shown, claim](exchange& x, tree_report& found) {
       auto& newest = *x.context().actors;
+      newest.question.answered(claim, x.now());
       newest.text = dump(tree_json(x, found));
       // Numbers of an earlier gateway are smaller, too.
       newest.number =
         std::max(newest.number + 1, wall_clock().time_since_epoch().count());
-      show(x, *shown);
-      look_later(x, shown);
+      show(x, shown);
     },
-    [shown](exchange& x, caf::error&) { look_later(x, shown); }, tree_atom_v);
+    [shown, claim](exchange& x, caf::error& err) {
+      x.context().actors->question.failed(claim, x.now(),
+                                          err == caf::sec::request_timeout);
+      show(x, shown);
+    },
+    tree_atom_v);
 }
 
 } // namespace

@@ -4,27 +4,28 @@
 #include "actors/gateway/alarm.hpp"
 #include "actors/gateway/event_texts.hpp"
 #include "actors/gateway/http_metrics.hpp"
+#include "actors/gateway/shared_question.hpp"
 #include "actors/gateway/stats_feed.hpp"
 #include "actors/gateway/stats_history.hpp"
 #include "config/options.hpp"
 
-#include <caf/actor_clock.hpp>
+#include <caf/timespan.hpp>
 
 #include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 
 namespace reeve {
 
 /// The newest picture of the actors, as an event has it. For one thread, as all
 /// connections of a gateway run on one.
-struct actor_snapshot {
+struct actor_feed {
+  /// Waiting for an actor that hangs costs nobody anything.
+  shared_question question{1};
   std::string text;
   int64_t number = 0;
-  std::optional<caf::actor_clock::time_point> asked_at;
 };
 
 struct gateway_context {
@@ -49,10 +50,8 @@ struct gateway_context {
   alarm_actor alarm;
   /// Each watcher that looks keeps a copy; its use count is their number.
   std::shared_ptr<const void> lookers = std::make_shared<int>(0);
-  /// Who watches the actors gets a new picture of them this often.
-  caf::timespan actors_interval = std::chrono::seconds{1};
   /// Shared by all watchers.
-  std::shared_ptr<actor_snapshot> actors = std::make_shared<actor_snapshot>();
+  std::shared_ptr<actor_feed> actors = std::make_shared<actor_feed>();
   std::shared_ptr<stats_feed> stats = std::make_shared<stats_feed>();
   std::shared_ptr<event_texts> texts = std::make_shared<event_texts>();
   /// Samples of the counts, for charts; it outlives a restarted gateway.

@@ -19,7 +19,7 @@ shared_question::claim shared_question::try_ask(time_point now) {
 
 void shared_question::answered(const claim& mine, time_point now) {
   is_fresh_ = true;
-  pause(mine, share * (now - *mine));
+  pause(mine, share_ * (now - *mine));
 }
 
 void shared_question::failed(const claim& mine, time_point now,

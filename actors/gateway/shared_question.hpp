@@ -3,6 +3,7 @@
 #pragma once
 
 #include <caf/actor_clock.hpp>
+#include <caf/timespan.hpp>
 
 #include <chrono>
 #include <memory>
@@ -17,15 +18,18 @@ public:
 
   /// From one question to the next, at least.
   static constexpr std::chrono::seconds spacing{1};
-  /// What takes long is asked seldom: answering takes at most one part in so
-  /// many of the time.
-  static constexpr int share = 10;
   /// How long to leave alone who did not answer in time.
   static constexpr std::chrono::seconds rest{60};
 
   /// When it was asked. Whoever asks holds it until the answer is there: if it
   /// is lost before, another one may ask.
   using claim = std::shared_ptr<const time_point>;
+
+  /// What takes long is asked seldom: answering takes at most one part in
+  /// `share` of the time.
+  explicit shared_question(int share = 10) : share_(share) {
+    // nop
+  }
 
   /// Null: it is not due, or somebody is asking.
   claim try_ask(time_point now);
@@ -44,6 +48,7 @@ public:
 private:
   void pause(const claim& mine, caf::timespan time);
 
+  int share_;
   std::weak_ptr<const time_point> asker_;
   time_point due_{};
   caf::timespan pause_ = spacing;

@@ -211,13 +211,17 @@ class Feed(ActorsTest):
                 self.assertEqual(event.data["node"], "node-1")
                 self.assertEqual({x["name"] for x in event.data["actors"]},
                                  set(self.actors(node)))
-            # Both see the same pictures: all watchers cost what one does.
-            first = two.next()
-            while int(first.id) < ids[-1]:
-                first = two.next()
-            while seen[-1].id != first.id:
-                seen.append(one.next())
-            self.assertEqual(seen[-1].data, first.data)
+            # Both see the same pictures: all watchers cost what one does. One
+            # that looks while the other asks may miss a picture, not many.
+            pictures = {x.id: x.data for x in seen}
+
+            def is_common(event):
+                while max(map(int, pictures)) < int(event.id):
+                    newer = one.next()
+                    pictures[newer.id] = newer.data
+                return event.id in pictures
+            common = two.until(is_common)
+            self.assertEqual(common.data, pictures[common.id])
 
     def test_a_restart_is_seen(self):
         node = self.start(options={"workers": 1})
@@ -229,8 +233,7 @@ class Feed(ActorsTest):
                 job, = [x for x in event.data["actors"]
                         if x["name"] == "job-1"]
                 return [x["reason"] for x in job["restart_history"]]
-            while history(feed.next()) != ["to be seen"]:
-                pass
+            feed.until(lambda event: history(event) == ["to be seen"])
 
     def test_nobody_is_asked_when_nobody_watches(self):
         node = self.start()
@@ -251,10 +254,10 @@ class Feed(ActorsTest):
         with node.sse("/api/stats/events") as counts:
             for number in (1, 2, 3):
                 node.add_job(run_at=time_in(3600))
-                while (event := counts.next()).event != "stats" or \
-                        event.data["by_type"].get("CARD_ANALYSIS", {}).get(
-                            "PENDING", 0) < number:
-                    pass
+                counts.until(
+                    lambda event: event.event == "stats" and
+                    event.data["by_type"].get("CARD_ANALYSIS", {}).get(
+                        "PENDING", 0) >= number)
         self.assertEqual(messages(), before + 1)
 
     def test_a_drain_ends_it(self):

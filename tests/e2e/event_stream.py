@@ -55,6 +55,16 @@ class EventStream:
                      None if data is None else json.loads(data),
                      last("retry"))
 
+    def until(self, wanted, timeout: float | None = None) -> Event:
+        """The next event that is `wanted`; others are passed over."""
+        deadline = time.monotonic() + (timeout or self.timeout)
+        while True:
+            event = self.next(remaining(deadline))
+            if event is None:
+                raise AssertionError("the stream has ended")
+            if wanted(event):
+                return event
+
     def __iter__(self):
         while (event := self.next()) is not None:
             yield event

@@ -51,6 +51,16 @@ SCENARIO("what takes long is asked seldom") {
   }
 }
 
+SCENARIO("what costs nothing is asked as soon as there is an answer") {
+  uut = shared_question{1};
+  auto mine = uut.try_ask(now);
+  uut.answered(mine, now + 250ms);
+  CHECK_EQ(due_after(now), 1s);
+  mine = uut.try_ask(now + 1s);
+  uut.answered(mine, now + 4s);
+  CHECK_EQ(due_after(now + 1s), 3s);
+}
+
 SCENARIO("another one asks when the asker is lost") {
   auto mine = uut.try_ask(now);
   uut.answered(mine, now + 500ms);
