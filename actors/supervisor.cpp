@@ -163,11 +163,12 @@ caf::result<Result> supervisor_state::forward_new_work(Write& x,
                                                        bool may_start) {
   if (draining_)
     return caf::make_error(ec::shutting_down, "the node is shutting down");
-  auto result = forward<Result>(db_, std::move(x));
-  // A claim right behind it takes the job in the same transaction.
+  // A claim beside it takes the job in the same transaction. It goes first,
+  // since making one takes a while, in which a lone write would be committed;
+  // within a transaction claims come last.
   if (may_start && !claim_)
     look_for_work();
-  return result;
+  return forward<Result>(db_, std::move(x));
 }
 
 bool supervisor_state::could_start(const enqueue_write& x) const {
