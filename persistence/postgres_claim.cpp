@@ -1,28 +1,15 @@
 // persistence/postgres_claim.cpp -- how runs start and stay alive.
+#include "persistence/postgres_queue.hpp"
 #include "persistence/postgres_rows.hpp"
 #include "persistence/postgres_writer.hpp"
 #include "persistence/store_rules.hpp"
 #include "persistence/text.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 namespace reeve {
 
 namespace {
-
-// One look-up for each wanted type and priority, in ascending order and only
-// as far as needed: due jobs stand together within it, so that jobs which are
-// due later, or of other types, cost a claim nothing, however many there are.
-#define REEVE_PRIORITIES_OF_WANTED \
-  " level(priority) AS (" \
-  "   SELECT min(q.priority) FROM reeve.queue q" \
-  "   WHERE q.job_type = wanted.job_type" \
-  "   UNION ALL" \
-  "   SELECT (SELECT min(q.priority) FROM reeve.queue q" \
-  "           WHERE q.job_type = wanted.job_type" \
-  "             AND q.priority > level.priority)" \
-  "   FROM level WHERE level.priority IS NOT NULL) "
 
 constexpr postgres_statement claimed_with_sql{"claimed_with", R"(
   SELECT seq FROM reeve.running WHERE lease_owner = $1 AND claim_token = $2
@@ -34,16 +21,7 @@ constexpr postgres_statement next_due_sql{"next_due", R"(
     WHERE NOT EXISTS (SELECT FROM reeve.types p
                       WHERE p.job_type = t.job_type AND p.paused))
   SELECT coalesce(bool_or(x.due), false), now(), min(x.next)
-  FROM wanted CROSS JOIN LATERAL (
-    WITH RECURSIVE)" REEVE_PRIORITIES_OF_WANTED R"(
-    SELECT
-      EXISTS (SELECT FROM reeve.queue q
-              WHERE q.job_type = wanted.job_type
-                AND q.priority = level.priority AND q.run_at <= now()) AS due,
-      (SELECT min(q.run_at) FROM reeve.queue q
-       WHERE q.job_type = wanted.job_type AND q.priority = level.priority
-         AND q.run_at > now()) AS next
-    FROM level WHERE level.priority IS NOT NULL) x)"};
+  FROM)" REEVE_DUE_OF_WANTED "x"};
 
 // A row that somebody has locked must not cost the others their leases. It is
 // listed, and not renewed: while the lock lasts nobody can rescue it either.
@@ -94,11 +72,6 @@ constexpr std::chrono::milliseconds after_busy_type{25};
 
 // How often another node may be faster with what we are about to take.
 constexpr int max_rounds = 20;
-
-bool is_before(const job& x, const job& y) {
-  return std::tuple{x.priority, x.run_at, x.seq}
-  < std::tuple{y.priority, y.run_at, y.seq};
-}
 
 } // namespace
 
@@ -189,8 +162,8 @@ void postgres_writer::claim(const slot<claim_write>& x) {
     knows_next = take(x.what, std::move(room.types), result);
   }
   // They come in this order, unless the planner knows better.
-  if (!std::ranges::is_sorted(result.jobs, is_before))
-    std::ranges::sort(result.jobs, is_before);
+  if (!std::ranges::is_sorted(result.jobs, is_claimed_before))
+    std::ranges::sort(result.jobs, is_claimed_before);
   // Who got all it asked for asks again anyway.
   result.more = x.what.limit > 0 && result.jobs.size() >= x.what.limit;
   if (!result.more && !knows_next)

@@ -9,31 +9,6 @@ namespace reeve {
 
 namespace {
 
-// Jobs whose id or key is taken are left out, also when their holder is
-// earlier in the same statement or in a transaction that we wait for.
-constexpr postgres_statement insert_jobs_sql{"insert_jobs", R"(
-  WITH new_job AS (
-    INSERT INTO reeve.job (id, job_type, target_id, user_id, payload, priority,
-      run_at, max_attempts, unique_key, idempotency_key, idempotency_hash,
-      price, traceparent, tracestate)
-    SELECT id, job_type, target_id, user_id, payload::jsonb, priority,
-      coalesce(reeve.instant(run_at), now()), max_attempts, unique_key,
-      idempotency_key, idempotency_hash, price, traceparent, tracestate
-    FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[],
-      $6::int[], $7::bigint[], $8::int[], $9::text[], $10::text[],
-      $11::text[], $12::bigint[], $13::text[], $14::text[]) WITH ORDINALITY
-      AS t(id, job_type, target_id, user_id, payload, priority, run_at,
-        max_attempts, unique_key, idempotency_key, idempotency_hash, price,
-        traceparent, tracestate, position)
-    ORDER BY position
-    ON CONFLICT DO NOTHING
-    RETURNING seq, id, job_type, priority, run_at, created_at),
-  waiting AS (
-    INSERT INTO reeve.queue (seq, job_type, priority, run_at)
-    SELECT seq, job_type, priority, run_at FROM new_job)
-  SELECT seq, id, reeve.micros(run_at), reeve.micros(created_at)
-  FROM new_job)"};
-
 constexpr postgres_statement holders_sql{
   "holders", "SELECT" REEVE_POSTGRES_JOB_COLUMNS R"(,
     idempotency_key, idempotency_hash
@@ -75,10 +50,6 @@ std::optional<std::string> scrap_id_of(const enqueue_write& x) {
   return std::nullopt;
 }
 
-bool is_keyless(const enqueue_write& x) {
-  return !x.unique_key && !x.idempotency_key && x.price == 0;
-}
-
 using enqueue_result = std::variant<std::monostate, refusal, enqueued>;
 
 // Who stands in the way of `x`; nobody, when they are gone by now. The
@@ -118,6 +89,10 @@ enqueue_result answer_from(const std::vector<holder>& holders,
 }
 
 } // namespace
+
+bool postgres_writer::is_keyless(const enqueue_write& x) {
+  return !x.unique_key && !x.idempotency_key && x.price == 0;
+}
 
 void postgres_writer::enqueue(
   const std::vector<slot<enqueue_write>>& singles,
@@ -242,53 +217,6 @@ void postgres_writer::place_priced(const std::vector<arrival*>& priced) {
   for (auto* x : priced)
     if (auto* ok = std::get_if<enqueued>(&x->result))
       ok->balance = held[*x->what.user_id];
-}
-
-void postgres_writer::insert_jobs(const std::vector<arrival*>& open) {
-  texts ids, types, targets, payloads;
-  maybe_texts users, unique_keys, idempotency_keys, idempotency_hashes;
-  std::vector<int32_t> priorities;
-  // As texts: libpqxx 7.10 reserves too little for NULLs among numbers.
-  maybe_texts due;
-  std::vector<int64_t> max_attempts, prices;
-  // Shorter than the others while none has one: then they are NULL.
-  maybe_texts traceparents, tracestates;
-  for (const auto* x : open) {
-    const auto& what = x->what;
-    ids.push_back(lower_case(what.id));
-    types.push_back(what.type);
-    targets.push_back(what.target_id);
-    users.push_back(what.user_id);
-    payloads.push_back(what.payload.text());
-    priorities.push_back(what.priority);
-    due.push_back(std::nullopt);
-    if (what.run_at)
-      due.back() = std::to_string(what.run_at->time_since_epoch().count());
-    max_attempts.push_back(what.max_attempts);
-    unique_keys.push_back(what.unique_key);
-    idempotency_keys.push_back(what.idempotency_key);
-    idempotency_hashes.push_back(what.idempotency_hash);
-    prices.push_back(what.price);
-    if (what.trace) {
-      traceparents.resize(ids.size());
-      tracestates.resize(ids.size());
-      traceparents.back() = what.trace.parent;
-      tracestates.back() = text_or_null(what.trace.state);
-    }
-  }
-  const auto rows =
-    run(insert_jobs_sql,
-        pqxx::params{ids, types, targets, users, payloads, priorities, due,
-                     max_attempts, unique_keys, idempotency_keys,
-                     idempotency_hashes, prices, traceparents, tracestates});
-  std::map<std::string, pqxx::row> created;
-  for (const auto& row : rows)
-    created.emplace(row[1].as<std::string>(), row);
-  for (auto* x : open)
-    if (auto node = created.extract(lower_case(x->what.id))) {
-      const auto& row = node.mapped();
-      place(*x, row[0].as<int64_t>(), read_time(row[2]), read_time(row[3]));
-    }
 }
 
 void postgres_writer::place(arrival& x, int64_t seq, timestamp run_at,

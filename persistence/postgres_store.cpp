@@ -141,6 +141,10 @@ std::optional<std::vector<write_answer>> postgres_store::apply_together(
       postgres_writer{session_, tx, false, way}.apply(items);
       return result;
     }
+    if (!was_blocked_lately() && postgres_writer::is_one_start(items)) {
+      start_at_once(batch, items);
+      return result;
+    }
     pqxx::work tx{session_.connection()};
     if (was_blocked_lately())
       tx.exec(short_wait_sql);
@@ -159,6 +163,30 @@ std::optional<std::vector<write_answer>> postgres_store::apply_together(
     else if (why != postgres_failure::refused)
       throw;
     return std::nullopt;
+  }
+}
+
+// One statement, hence a transaction by itself. Where other jobs are due first,
+// the claim follows in a second one: whatever becomes of it, the job is in, and
+// nothing here may have it added again.
+void postgres_store::start_at_once(const std::vector<write_entry>& batch,
+                                   std::span<const postgres_item> items) {
+  {
+    pqxx::nontransaction tx{session_.connection()};
+    if (postgres_writer{session_, tx, false}.start_at_once(items))
+      return;
+  }
+  auto i = std::ranges::find_if(batch, [](const write_entry& x) {
+    return std::holds_alternative<claim_write>(x.what);
+  });
+  auto& answer = *items[static_cast<size_t>(i - batch.begin())].answer;
+  answer = refusal{refusal_code::blocked, "other jobs are due first"};
+  try {
+    if (auto found = with_retries([&] { return apply_together({*i}); }))
+      answer = std::move(found->front());
+  } catch (const std::exception& err) {
+    if (classify(err) == postgres_failure::unavailable)
+      throw;
   }
 }
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 
 namespace reeve {
@@ -76,6 +77,9 @@ private:
   std::optional<std::vector<write_answer>> apply_together(
     const std::vector<write_entry>& batch,
     postgres_writer::arrivals_by way = postgres_writer::arrivals_by::copy);
+  void start_at_once(const std::vector<write_entry>& batch,
+                     std::span<const postgres_item> items);
+
   std::vector<write_answer> apply_each(const std::vector<write_entry>& batch);
 
   // postgres_similar.cpp

@@ -29,6 +29,7 @@ std::vector<postgres_writer::slot<T>> postgres_writer::pick(
 
 void postgres_writer::apply(std::span<const postgres_item> items) {
   hold_accounts(items);
+  starter_ = starter_of(items);
   enqueue(pick<enqueue_write>(items), pick<enqueue_batch_write>(items));
   progress(pick<progress_write>(items));
   step(pick<step_write>(items));
@@ -54,7 +55,14 @@ void postgres_writer::apply(std::span<const postgres_item> items) {
   for (const auto& x : pick<grant_write>(items))
     grant(x);
   for (const auto& x : pick<claim_write>(items))
-    claim(x);
+    if (!starter_ || !starter_->is_answered)
+      claim(x);
+}
+
+bool postgres_writer::start_at_once(std::span<const postgres_item> items) {
+  starter_ = starter_of(items);
+  enqueue(pick<enqueue_write>(items), {});
+  return starter_->is_answered;
 }
 
 std::vector<job> postgres_writer::jobs_by_seq(

@@ -56,6 +56,13 @@ public:
   /// end by one statement.
   static bool is_plain(const settle_write& x);
 
+  /// Whether it is a job that comes in and a claim that could take it: one
+  /// statement does both.
+  static bool is_one_start(std::span<const postgres_item> items);
+
+  /// For one start. False: the claim has no answer, since other jobs are due.
+  bool start_at_once(std::span<const postgres_item> items);
+
   /// Fills in all answers. Throws what libpqxx throws, and needs_savepoints.
   void apply(std::span<const postgres_item> items);
 
@@ -102,6 +109,13 @@ private:
   /// Run number and whether a cancel was requested, by `seq`.
   using held_runs = std::unordered_map<int64_t, std::pair<int64_t, bool>>;
 
+  /// A claim that comes with new jobs, which may start as they come in.
+  struct starter {
+    const claim_write* what;
+    write_answer* answer;
+    bool is_answered = false;
+  };
+
   /// What a claim may take.
   struct claim_room {
     /// How many of each type.
@@ -117,6 +131,7 @@ private:
   static std::vector<slot<T>> pick(std::span<const postgres_item> items);
 
   // postgres_enqueue.cpp
+  static bool is_keyless(const enqueue_write& x);
   void enqueue(const std::vector<slot<enqueue_write>>& singles,
                const std::vector<slot<enqueue_batch_write>>& batches);
   void add(std::vector<arrival>& arrivals);
@@ -124,10 +139,17 @@ private:
   void place(std::vector<arrival*> open);
   void place_priced(const std::vector<arrival*>& priced);
   void place(arrival& x, int64_t seq, timestamp run_at, timestamp created_at);
-  void insert_jobs(const std::vector<arrival*>& open);
   void look_up(const std::vector<arrival*>& open);
   void insert_scraps(const std::vector<arrival>& arrivals);
   void insert_contents(const std::vector<arrival>& arrivals);
+
+  // postgres_insert.cpp
+  static std::optional<starter> starter_of(
+    std::span<const postgres_item> items);
+  void insert_jobs(const std::vector<arrival*>& open);
+  pqxx::result run_starting(pqxx::params&& values);
+  void answer_starter(const pqxx::row& first,
+                      const std::vector<const job*>& begun);
 
   // postgres_copy.cpp
   /// False when this user may not: nothing was done.
@@ -213,6 +235,7 @@ private:
   pqxx::transaction_base& tx_;
   bool has_savepoint_;
   arrivals_by way_;
+  std::optional<starter> starter_;
   /// Paid jobs that ended as FAILED or CANCELLED, by `seq`.
   std::vector<int64_t> to_refund_;
 };
@@ -220,6 +243,10 @@ private:
 /// What a claim runs; parameters: limit, owner, lease in milliseconds, token,
 /// types, how many of each, and rows to pass over.
 extern const postgres_statement claim_statement;
+
+/// What new jobs run that may start as they come in; parameters: those of the
+/// jobs, then types, owner, lease in milliseconds, token.
+extern const postgres_statement start_jobs_statement;
 
 /// What the end of runs that succeeded runs; parameters: seqs, runs, results.
 extern const postgres_statement complete_statement;

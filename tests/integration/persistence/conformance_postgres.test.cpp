@@ -15,3 +15,4 @@ using fixture = conformance_fixture<postgres_backend>;
 #include "conformance_reads.hpp"
 #include "conformance_requests.hpp"
 #include "conformance_settle.hpp"
+#include "conformance_start.hpp"

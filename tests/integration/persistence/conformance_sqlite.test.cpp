@@ -19,4 +19,5 @@ using fixture = conformance_fixture<sqlite_backend>;
 #include "conformance_requests.hpp"
 #include "conformance_san.hpp"
 #include "conformance_settle.hpp"
+#include "conformance_start.hpp"
 #include "conformance_steps.hpp"
