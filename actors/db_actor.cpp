@@ -104,6 +104,9 @@ db_actor::behavior_type db_actor_state::make_behavior() {
     [this](claim_write& x, bool repeated) {
       return append<claimed>(std::move(x), repeated);
     },
+    [this](caf::join_atom, claim_write& x) {
+      return append<claimed>(std::move(x), false, waits_for::next_write);
+    },
     [this](settle_list& x, bool repeated) { return append(x, repeated); },
     [this](step_write& x, bool repeated) {
       return append<changed>(std::move(x), repeated);
@@ -118,7 +121,8 @@ db_actor::behavior_type db_actor_state::make_behavior() {
 }
 
 template <class Answer>
-caf::result<Answer> db_actor_state::append(write what, bool repeated) {
+caf::result<Answer> db_actor_state::append(write what, bool repeated,
+                                           waits_for until) {
   auto promise = self_->make_response_promise<Answer>();
   // Whoever wants it can ask again.
   if (away_) {
@@ -132,7 +136,8 @@ caf::result<Answer> db_actor_state::append(write what, bool repeated) {
   one.entries.push_back({std::move(what), repeated});
   one.deliver = std::move(deliver);
   waiting_.push_back(std::move(one));
-  schedule_flush();
+  if (until == waits_for::nothing)
+    schedule_flush();
   return promise;
 }
 

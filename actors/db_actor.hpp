@@ -47,8 +47,12 @@ private:
     std::function<void(std::span<write_answer>)> deliver;
   };
 
+  /// When the next commit is due.
+  enum class waits_for : uint8_t { nothing, next_write };
+
   template <class Answer>
-  caf::result<Answer> append(write what, bool repeated = false);
+  caf::result<Answer> append(write what, bool repeated = false,
+                             waits_for until = waits_for::nothing);
   caf::result<settled> append(settle_list& what, bool repeated);
 
   /// A long outage must not pile up copies of one end that is asked again.

@@ -89,6 +89,8 @@ using writer_actor = caf::typed_actor<
 /// The flag says that an earlier try may have been committed.
 using db_actor = writer_actor::extend_with<inspectable_actor>::extend<
   caf::result<claimed>(claim_write, bool),
+  // Goes into the transaction of the next write, which is on its way.
+  caf::result<claimed>(caf::join_atom, claim_write),
   // Each end for itself.
   caf::result<settled>(settle_list, bool),
   // What a run has done for good. Fails with `lease_lost` and `not_found`.

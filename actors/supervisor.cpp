@@ -163,11 +163,9 @@ caf::result<Result> supervisor_state::forward_new_work(Write& x,
                                                        bool may_start) {
   if (draining_)
     return caf::make_error(ec::shutting_down, "the node is shutting down");
-  // A claim beside it takes the job in the same transaction. It goes first,
-  // since making one takes a while, in which a lone write would be committed;
-  // within a transaction claims come last.
+  // The claim takes the job in the same transaction.
   if (may_start && !claim_)
-    look_for_work();
+    look_for_work(claim_way::with_next_write);
   return forward<Result>(db_, std::move(x));
 }
 

@@ -135,6 +135,14 @@ private:
     bool is_partial = false;
   };
 
+  enum class claim_way : uint8_t {
+    alone,
+    /// In the transaction of what is sent next.
+    with_next_write,
+    /// The answer to the first try is missing.
+    again,
+  };
+
   /// A lane as its gate told it last.
   struct gate_slot {
     std::string lane;
@@ -179,12 +187,12 @@ private:
 
   // -- claims (supervisor_claims.cpp) -----------------------------------------
 
-  void look_for_work();
+  void look_for_work(claim_way how = claim_way::alone);
   void look_if_any_is_left();
   wish make_wish(size_t free);
   size_t room_for(const std::string& type, size_t most, bool& is_partial) const;
   size_t probes_under_way(const gate_slot& lane) const;
-  void send_claim(bool repeated);
+  void send_claim(claim_way how);
   void on_claimed(claimed& x);
   void hand_out(std::vector<job>& jobs);
   void assign(slot& where, std::vector<job>&& jobs);

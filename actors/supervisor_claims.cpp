@@ -33,8 +33,8 @@ bool reached_a_limit(const std::vector<claimable_type>& types,
 
 } // namespace
 
-// Something happened that may have made jobs due.
-void supervisor_state::look_for_work() {
+// Something happened that may have made jobs due, or will with the next write.
+void supervisor_state::look_for_work(claim_way how) {
   nothing_left_ = false;
   if (!recovered_ || draining_)
     return;
@@ -53,7 +53,7 @@ void supervisor_state::look_for_work() {
                        static_cast<uint32_t>(wanted.limit), options_.lease,
                        ++claim_token_};
   look_again_ = false;
-  send_claim(false);
+  send_claim(how);
 }
 
 // A slot came free, which makes no job due.
@@ -153,15 +153,21 @@ size_t supervisor_state::probes_under_way(const gate_slot& lane) const {
   return result;
 }
 
-void supervisor_state::send_claim(bool repeated) {
+void supervisor_state::send_claim(claim_way how) {
   auto again = [this](const caf::error&) {
     // Nothing is known of a claim whose answer is missing: the token finds it.
-    self_->run_delayed(claim_retry, [this] { send_claim(true); });
+    self_->run_delayed(claim_retry, [this] { send_claim(claim_way::again); });
   };
   if (!db_)
     return again({});
-  self_->request(db_, options_.write_timeout, *claim_, repeated)
-    .then([this](claimed& x) { on_claimed(x); }, again);
+  auto send = [this, again](auto... xs) {
+    self_->request(db_, options_.write_timeout, std::move(xs)...)
+      .then([this](claimed& x) { on_claimed(x); }, again);
+  };
+  if (how == claim_way::with_next_write)
+    send(caf::join_atom_v, *claim_);
+  else
+    send(*claim_, how == claim_way::again);
 }
 
 void supervisor_state::on_claimed(claimed& x) {

@@ -37,6 +37,35 @@ SCENARIO("what queues up during a commit becomes one transaction") {
   }
 }
 
+SCENARIO("a claim that joins the next write makes no transaction of its own") {
+  auto joining = [this](int64_t token) {
+    return ask<claimed>(
+      uut, caf::join_atom_v,
+      claim_write{{"node", 1}, {{"CARD_ANALYSIS", 1}}, 1, 30s, token});
+  };
+  auto got = joining(1);
+  settle();
+  CHECK(got->is_open());
+  CHECK(db->batches.empty());
+  auto added = enqueue(1);
+  settle();
+  CHECK(batch_sizes() == sizes{2});
+  CHECK(added->value.has_value());
+  REQUIRE(got->value.has_value());
+  CHECK_EQ(got->value->jobs.size(), 1u);
+  CHECK(!sched.has_pending_timeout());
+  AND("it is refused while the database is away") {
+    db->down = true;
+    enqueue(2);
+    settle();
+    CHECK_EQ(status().state, "away");
+    auto late = joining(2);
+    settle();
+    CHECK(!late->is_open());
+    CHECK(!late->value.has_value());
+  }
+}
+
 SCENARIO("nobody hears of a write before its commit") {
   inject((enqueue_write), from(self).to(uut).with(new_job(1)));
   disallow((enqueued), from(uut).to(self));

@@ -112,6 +112,33 @@ SCENARIO("work that is committed is claimed at once, without a timer") {
   CHECK(node->due.empty());
 }
 
+SCENARIO("a new job and its claim go into one transaction") {
+  boot();
+  auto add = [this](std::string type, bool is_later) {
+    node->events.clear();
+    auto before = node->joined;
+    enqueue_write what;
+    what.type = std::move(type);
+    if (is_later)
+      what.run_at = timestamp::max();
+    auto added = ask<enqueued>(uut, std::move(what));
+    settle();
+    CHECK(added->value.has_value());
+    return node->joined - before;
+  };
+  CHECK_EQ(add("CARD_ANALYSIS", false), 1u);
+  // The write follows: the claim waits for nothing else.
+  CHECK(node->events == (std::vector<std::string>{"join", "claim", "enqueue"}));
+  AND("a claim that could not take it is not made") {
+    CHECK_EQ(add("CARD_ANALYSIS", true), 0u);
+    CHECK_EQ(add("UNKNOWN", false), 0u);
+    node->hold_claims = true;
+    CHECK_EQ(add("CARD_ANALYSIS", false), 1u);
+    // One is under way.
+    CHECK_EQ(add("CARD_ANALYSIS", false), 0u);
+  }
+}
+
 SCENARIO("a job that is due later goes to the scheduler") {
   boot();
   auto before = node->claims.size();

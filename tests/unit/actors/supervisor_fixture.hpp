@@ -73,6 +73,8 @@ struct mock_node {
   std::vector<std::string> resumed;
   size_t renewals = 0;
   size_t enqueues = 0;
+  /// Claims that waited for the next write.
+  size_t joined = 0;
   std::vector<int64_t> due;
   std::vector<std::vector<job>> published;
   /// Assignments and interrupts by the name of the slot's actor.

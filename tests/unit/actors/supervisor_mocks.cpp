@@ -58,9 +58,30 @@ event_hub_actor::behavior_type mock_hub(event_hub_actor::pointer self,
 }
 
 db_actor::behavior_type mock_db(db_actor::pointer self, mock_node_ptr node) {
+  auto claim = [self, node](const claim_write& x,
+                            bool repeated) -> caf::result<claimed> {
+    node->events.push_back("claim");
+    node->claims.emplace_back(x, repeated);
+    if (auto err = next_error(node->claim_errors))
+      return err;
+    if (node->hold_claims) {
+      auto promise = self->make_response_promise<claimed>();
+      node->held_claims.push_back(promise);
+      return promise;
+    }
+    claimed result;
+    result.next_due_in = node->next_due_in;
+    while (!node->queue.empty() && result.jobs.size() < x.limit) {
+      result.jobs.push_back(std::move(node->queue.front()));
+      node->queue.pop_front();
+    }
+    result.more = !node->queue.empty();
+    return result;
+  };
   return {
     [node](const enqueue_write& x) {
       ++node->enqueues;
+      node->events.push_back("enqueue");
       enqueued result;
       result.job.id = x.id;
       return result;
@@ -86,24 +107,12 @@ db_actor::behavior_type mock_db(db_actor::pointer self, mock_node_ptr node) {
       node->steps.push_back(x);
       return changed{};
     },
-    [self, node](const claim_write& x, bool repeated) -> caf::result<claimed> {
-      node->events.push_back("claim");
-      node->claims.emplace_back(x, repeated);
-      if (auto err = next_error(node->claim_errors))
-        return err;
-      if (node->hold_claims) {
-        auto promise = self->make_response_promise<claimed>();
-        node->held_claims.push_back(promise);
-        return promise;
-      }
-      claimed result;
-      result.next_due_in = node->next_due_in;
-      while (!node->queue.empty() && result.jobs.size() < x.limit) {
-        result.jobs.push_back(std::move(node->queue.front()));
-        node->queue.pop_front();
-      }
-      result.more = !node->queue.empty();
-      return result;
+    claim,
+    [node, claim](caf::join_atom, const claim_write& x) {
+      // What it joins comes behind it.
+      node->events.push_back("join");
+      ++node->joined;
+      return claim(x, false);
     },
     [self, node](const settle_list& x, bool repeated) -> caf::result<settled> {
       settled result;
