@@ -105,7 +105,8 @@ db_actor::behavior_type db_actor_state::make_behavior() {
       return append<claimed>(std::move(x), repeated);
     },
     [this](caf::join_atom, claim_write& x) {
-      return append<claimed>(std::move(x), false, waits_for::next_write);
+      return append<claimed>(std::move(x), false,
+                             commit_when::next_write_comes);
     },
     [this](settle_list& x, bool repeated) { return append(x, repeated); },
     [this](step_write& x, bool repeated) {
@@ -122,7 +123,7 @@ db_actor::behavior_type db_actor_state::make_behavior() {
 
 template <class Answer>
 caf::result<Answer> db_actor_state::append(write what, bool repeated,
-                                           waits_for until) {
+                                           commit_when when) {
   auto promise = self_->make_response_promise<Answer>();
   // Whoever wants it can ask again.
   if (away_) {
@@ -136,7 +137,7 @@ caf::result<Answer> db_actor_state::append(write what, bool repeated,
   one.entries.push_back({std::move(what), repeated});
   one.deliver = std::move(deliver);
   waiting_.push_back(std::move(one));
-  if (until == waits_for::nothing)
+  if (when == commit_when::now)
     schedule_flush();
   return promise;
 }

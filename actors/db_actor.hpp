@@ -47,12 +47,11 @@ private:
     std::function<void(std::span<write_answer>)> deliver;
   };
 
-  /// When the next commit is due.
-  enum class waits_for : uint8_t { nothing, next_write };
+  enum class commit_when : uint8_t { now, next_write_comes };
 
   template <class Answer>
   caf::result<Answer> append(write what, bool repeated = false,
-                             waits_for until = waits_for::nothing);
+                             commit_when when = commit_when::now);
   caf::result<settled> append(settle_list& what, bool repeated);
 
   /// A long outage must not pile up copies of one end that is asked again.

@@ -89,7 +89,7 @@ using writer_actor = caf::typed_actor<
 /// The flag says that an earlier try may have been committed.
 using db_actor = writer_actor::extend_with<inspectable_actor>::extend<
   caf::result<claimed>(claim_write, bool),
-  // Goes into the transaction of the next write, which is on its way.
+  // Waits for the next write, which is on its way, to share its transaction.
   caf::result<claimed>(caf::join_atom, claim_write),
   // Each end for itself.
   caf::result<settled>(settle_list, bool),

@@ -163,7 +163,7 @@ caf::result<Result> supervisor_state::forward_new_work(Write& x,
                                                        bool may_start) {
   if (draining_)
     return caf::make_error(ec::shutting_down, "the node is shutting down");
-  // The claim takes the job in the same transaction.
+  // The claim shares its transaction, and takes the job if nothing else is due.
   if (may_start && !claim_)
     look_for_work(claim_way::with_next_write);
   return forward<Result>(db_, std::move(x));

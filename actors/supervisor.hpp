@@ -137,7 +137,7 @@ private:
 
   enum class claim_way : uint8_t {
     alone,
-    /// In the transaction of what is sent next.
+    /// To share a transaction with what is sent next.
     with_next_write,
     /// The answer to the first try is missing.
     again,

@@ -25,13 +25,12 @@ namespace {
 constexpr int64_t migration_lock = 0x7265'6576'6500'0001;
 
 // What is in a URL unless it says otherwise. A connection whose other end
-// vanished is noticed within 15 s, whether it waits or sends. To look for a
-// Kerberos ticket at each connect costs time and memory, and few have one.
+// vanished is noticed within 15 s, whether it waits or sends.
 constexpr std::pair<const char*, const char*> defaults[] = {
   {"application_name", "reeve"}, {"connect_timeout", "10"},
   {"keepalives", "1"},           {"keepalives_idle", "5"},
   {"keepalives_interval", "3"},  {"keepalives_count", "3"},
-  {"tcp_user_timeout", "15000"}, {"gssencmode", "disable"},
+  {"tcp_user_timeout", "15000"},
 };
 
 using options = std::map<std::string, std::string>;

@@ -45,8 +45,7 @@ using maybe_texts = std::vector<std::optional<std::string>>;
 } // namespace
 
 // Nobody passes by jobs that are due: while there are any, new ones wait like
-// all others, and a claim decides. The statement does not see its own rows in
-// `queue`.
+// all others, and a claim decides. (The statement does not see its own rows.)
 const postgres_statement start_jobs_statement{"start_jobs",
                                               "WITH" REEVE_NEW_JOB R"(,
   wanted AS MATERIALIZED (
@@ -58,7 +57,7 @@ const postgres_statement start_jobs_statement{"start_jobs",
     FROM)" REEVE_DUE_OF_WANTED R"(x),
   starting AS MATERIALIZED (
     SELECT n.* FROM new_job n JOIN wanted w ON w.job_type = n.job_type
-    WHERE n.run_at <= now() AND NOT (SELECT is_due FROM queued)),
+    WHERE NOT (SELECT is_due FROM queued)),
   waiting AS (
     INSERT INTO reeve.queue (seq, job_type, priority, run_at)
     SELECT seq, job_type, priority, run_at FROM new_job
@@ -76,8 +75,9 @@ const postgres_statement start_jobs_statement{"start_jobs",
 
 // -- which claim --------------------------------------------------------------
 
-// Limits over all nodes take a look at their runs, and jobs that come in by the
-// hundred are copied: both are a claim's business.
+// The statement looks at the queue once, when it begins. So everything that
+// takes another look is left to a claim of its own: keys and balances that
+// others may hold, limits over all nodes, and runs that this batch puts back.
 std::optional<postgres_writer::starter> postgres_writer::starter_of(
   std::span<const postgres_item> items) {
   std::optional<starter> result;
@@ -86,15 +86,19 @@ std::optional<postgres_writer::starter> postgres_writer::starter_of(
   for (const auto& item : items) {
     const auto& what = item.entry->what;
     if (const auto* one = std::get_if<enqueue_write>(&what)) {
+      if (one->run_at || !is_keyless(*one))
+        return std::nullopt;
       ++count;
-      if (!one->run_at)
-        ++arrived[one->type];
+      ++arrived[one->type];
     } else if (const auto* claim = std::get_if<claim_write>(&what)) {
       if (result || item.entry->repeated || check(*claim))
         return std::nullopt;
       result = starter{claim, item.answer};
-    } else if (!std::holds_alternative<settle_write>(what)
-               && !std::holds_alternative<progress_write>(what)
+    } else if (const auto* end = std::get_if<settle_write>(&what)) {
+      if (end->decision == verdict::retry
+          || end->decision == verdict::retry_unspent)
+        return std::nullopt;
+    } else if (!std::holds_alternative<progress_write>(what)
                && !std::holds_alternative<step_write>(what)
                && !std::holds_alternative<heartbeat_write>(what)) {
       return std::nullopt;
@@ -112,13 +116,21 @@ std::optional<postgres_writer::starter> postgres_writer::starter_of(
   return may_start ? result : std::nullopt;
 }
 
+// Jobs that wait for a limit over all nodes may be due all the time: looking
+// again would then be a second transaction for each job.
 bool postgres_writer::is_one_start(std::span<const postgres_item> items) {
-  if (items.size() != 2 || !starter_of(items))
+  if (items.size() != 2)
+    return false;
+  const auto found = starter_of(items);
+  if (!found
+      || std::ranges::any_of(found->what->types, [](const claimable_type& x) {
+           return x.across > 0;
+         }))
     return false;
   return std::ranges::any_of(items, [](const postgres_item& x) {
     const auto* one = std::get_if<enqueue_write>(&x.entry->what);
-    return one != nullptr && !x.entry->repeated && is_keyless(*one)
-      && !one->new_scrap && !one->new_content;
+    return one != nullptr && !x.entry->repeated && !one->new_scrap
+      && !one->new_content;
   });
 }
 
@@ -217,8 +229,8 @@ void postgres_writer::answer_starter(const pqxx::row& first,
     run.started_at = run.created_at;
     result.jobs.push_back(std::move(run));
   }
+  // Nothing else is due, hence `more` stays false.
   std::ranges::sort(result.jobs, is_claimed_before);
-  result.more = result.jobs.size() >= starter_->what->limit;
   if (!first[7].is_null())
     result.next_due_in = until(read_time(first[6]), read_time(first[7]));
   *starter_->answer = std::move(result);

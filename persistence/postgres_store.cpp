@@ -142,7 +142,7 @@ std::optional<std::vector<write_answer>> postgres_store::apply_together(
       return result;
     }
     if (!was_blocked_lately() && postgres_writer::is_one_start(items)) {
-      start_at_once(batch, items);
+      add_and_start(batch, items);
       return result;
     }
     pqxx::work tx{session_.connection()};
@@ -166,10 +166,10 @@ std::optional<std::vector<write_answer>> postgres_store::apply_together(
   }
 }
 
-// One statement, hence a transaction by itself. Where other jobs are due first,
-// the claim follows in a second one: whatever becomes of it, the job is in, and
-// nothing here may have it added again.
-void postgres_store::start_at_once(const std::vector<write_entry>& batch,
+// One statement, hence a transaction by itself. Where it leaves the claim open,
+// most often since other jobs are due, that follows in a second one: whatever
+// becomes of it, the job is in, and nothing here may have it added again.
+void postgres_store::add_and_start(const std::vector<write_entry>& batch,
                                    std::span<const postgres_item> items) {
   {
     pqxx::nontransaction tx{session_.connection()};
@@ -180,13 +180,14 @@ void postgres_store::start_at_once(const std::vector<write_entry>& batch,
     return std::holds_alternative<claim_write>(x.what);
   });
   auto& answer = *items[static_cast<size_t>(i - batch.begin())].answer;
-  answer = refusal{refusal_code::blocked, "other jobs are due first"};
   try {
-    if (auto found = with_retries([&] { return apply_together({*i}); }))
-      answer = std::move(found->front());
+    auto found = with_retries([&] { return apply_together({*i}); });
+    answer = found ? std::move(found->front())
+                   : refusal{refusal_code::blocked, "the claim was refused"};
   } catch (const std::exception& err) {
     if (classify(err) == postgres_failure::unavailable)
       throw;
+    answer = refusal{refusal_code::blocked, message_of(err)};
   }
 }
 

@@ -77,7 +77,7 @@ private:
   std::optional<std::vector<write_answer>> apply_together(
     const std::vector<write_entry>& batch,
     postgres_writer::arrivals_by way = postgres_writer::arrivals_by::copy);
-  void start_at_once(const std::vector<write_entry>& batch,
+  void add_and_start(const std::vector<write_entry>& batch,
                      std::span<const postgres_item> items);
 
   std::vector<write_answer> apply_each(const std::vector<write_entry>& batch);

@@ -60,7 +60,7 @@ public:
   /// statement does both.
   static bool is_one_start(std::span<const postgres_item> items);
 
-  /// For one start. False: the claim has no answer, since other jobs are due.
+  /// For one start. False: the claim has no answer yet.
   bool start_at_once(std::span<const postgres_item> items);
 
   /// Fills in all answers. Throws what libpqxx throws, and needs_savepoints.

@@ -65,22 +65,22 @@ void show(exchange& x, const shown_ptr& shown) {
 
 // Many watchers cost the actors no more than one.
 void look(exchange& x, const shown_ptr& shown) {
-  auto claim = x.context().actors->question.try_ask(x.now());
-  if (!claim)
+  auto ticket = x.context().actors->question.try_ask(x.now());
+  if (!ticket)
     return show(x, shown);
   x.ask_or<tree_report>(
-    [shown, claim](exchange& x, tree_report& found) {
+    [shown, ticket](exchange& x, tree_report& found) {
       auto& newest = *x.context().actors;
-      newest.question.answered(claim, x.now());
+      newest.question.answered(ticket, x.now());
       newest.text = dump(tree_json(x, found));
       // Numbers of an earlier gateway are smaller, too.
       newest.number =
         std::max(newest.number + 1, wall_clock().time_since_epoch().count());
       show(x, shown);
     },
-    [shown, claim](exchange& x, caf::error& err) {
-      x.context().actors->question.failed(claim, x.now(),
-                                          err == caf::sec::request_timeout);
+    [shown, ticket](exchange& x, caf::error&) {
+      // Looking costs nothing: no reason to leave anybody alone.
+      x.context().actors->question.failed(ticket, x.now(), false);
       show(x, shown);
     },
     tree_atom_v);

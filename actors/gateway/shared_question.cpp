@@ -5,7 +5,7 @@
 
 namespace reeve {
 
-shared_question::claim shared_question::try_ask(time_point now) {
+shared_question::ticket shared_question::try_ask(time_point now) {
   if (now < due_ || !asker_.expired())
     return nullptr;
   if (now >= due_ + 2 * spacing)
@@ -17,18 +17,18 @@ shared_question::claim shared_question::try_ask(time_point now) {
   return result;
 }
 
-void shared_question::answered(const claim& mine, time_point now) {
+void shared_question::answered(const ticket& mine, time_point now) {
   is_fresh_ = true;
   pause(mine, share_ * (now - *mine));
 }
 
-void shared_question::failed(const claim& mine, time_point now,
+void shared_question::failed(const ticket& mine, time_point now,
                              bool timed_out) {
-  is_fresh_ = false;
+  is_fresh_ = is_fresh_ && timed_out;
   pause(mine, now - *mine + (timed_out ? rest : spacing));
 }
 
-void shared_question::pause(const claim& mine, caf::timespan time) {
+void shared_question::pause(const ticket& mine, caf::timespan time) {
   asker_.reset();
   pause_ = std::max<caf::timespan>(spacing, time);
   due_ = *mine + pause_;

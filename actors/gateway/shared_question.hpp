@@ -23,7 +23,7 @@ public:
 
   /// When it was asked. Whoever asks holds it until the answer is there: if it
   /// is lost before, another one may ask.
-  using claim = std::shared_ptr<const time_point>;
+  using ticket = std::shared_ptr<const time_point>;
 
   /// What takes long is asked seldom: answering takes at most one part in
   /// `share` of the time.
@@ -32,21 +32,22 @@ public:
   }
 
   /// Null: it is not due, or somebody is asking.
-  claim try_ask(time_point now);
+  ticket try_ask(time_point now);
 
-  void answered(const claim& mine, time_point now);
+  void answered(const ticket& mine, time_point now);
 
-  /// `timed_out`: whoever was asked may still be at it.
-  void failed(const claim& mine, time_point now, bool timed_out);
+  /// `timed_out`: whoever was asked may still be at it, and is left alone for
+  /// a while; the last answer is still the newest.
+  void failed(const ticket& mine, time_point now, bool timed_out);
 
   /// False: the last answer is from when somebody watched last, or the last
-  /// question had none. Too old to be shown.
+  /// question was refused. Too old to be shown.
   bool is_fresh() const noexcept {
     return is_fresh_;
   }
 
 private:
-  void pause(const claim& mine, caf::timespan time);
+  void pause(const ticket& mine, caf::timespan time);
 
   int share_;
   std::weak_ptr<const time_point> asker_;

@@ -72,19 +72,22 @@ template <class Result, class Take, class Query>
 void refresh(exchange& x, stats_feed::part stats_feed::*which, Query query,
              Take take, std::function<void(exchange&)> next) {
   auto& question = (x.context().stats.get()->*which).question;
-  auto claim = question.try_ask(x.now());
-  if (!claim)
+  auto ticket = question.try_ask(x.now());
+  if (!ticket)
     return next(x);
   x.ask_or<Result>(
-    [which, claim, take, next](exchange& x, Result& found) {
+    [which, ticket, take, next](exchange& x, Result& found) {
       auto& feed = *x.context().stats;
-      (feed.*which).question.answered(claim, x.now());
+      (feed.*which).question.answered(ticket, x.now());
       take(x, feed, found);
       next(x);
     },
-    [which, claim, next](exchange& x, caf::error& err) {
+    [which, ticket, next](exchange& x, caf::error& err) {
+      // Only counting can keep the database busy for long.
+      auto is_at_it =
+        which == &stats_feed::stats && err == caf::sec::request_timeout;
       (x.context().stats.get()->*which)
-        .question.failed(claim, x.now(), err == caf::sec::request_timeout);
+        .question.failed(ticket, x.now(), is_at_it);
       next(x);
     },
     std::move(query));

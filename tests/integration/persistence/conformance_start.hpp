@@ -123,6 +123,40 @@ SCENARIO("a limit over all nodes holds for jobs that come with a claim") {
   CHECK_EQ(state(added[1]), "PENDING");
 }
 
+SCENARIO("limits hold for what comes with others, and late") {
+  auto theirs = new_job("B");
+  add(theirs);
+  start(other);
+  auto wanted = claim(5);
+  wanted.types = {{"TEST", 5}, {"A", 1}, {"B", 5, 1}};
+  auto late = [&](std::string type) {
+    auto result = new_job(std::move(type));
+    result.run_at = add(new_job("OTHER")).created_at - std::chrono::seconds{1};
+    return result;
+  };
+  auto [added, got] =
+    together({new_job(), late("B"), late("A"), late("A")}, wanted);
+  CHECK_EQ(got.jobs.size(), 2u);
+  CHECK_EQ(state(added[0]), "PROCESSING");
+  CHECK_EQ(state(added[1]), "PENDING");
+  CHECK(state(added[2]) != state(added[3]));
+}
+
+SCENARIO("what is put back in the same transaction goes first") {
+  auto urgent = new_job();
+  urgent.priority = -9;
+  add(urgent);
+  auto begun = start();
+  auto answers = store->apply(
+    {{ending(begun, run_outcome::interrupted, verdict::retry_unspent), false},
+     {claim(1), false},
+     {new_job(), false}});
+  REQUIRE(std::holds_alternative<claimed>(answers[1]));
+  CHECK_EQ(ids(std::get<claimed>(answers[1]).jobs), ids({begun}));
+  REQUIRE(std::holds_alternative<enqueued>(answers[2]));
+  CHECK_EQ(state(std::get<enqueued>(answers[2]).job), "PENDING");
+}
+
 SCENARIO("jobs of paused and of other types wait") {
   get<done>(pause_write{"A", true, "maintenance"});
   auto [added, got] = together({new_job("A")}, claim(3));

@@ -14,13 +14,6 @@ namespace {
 
 using fixture = postgres_fixture;
 
-/// Of an EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON).
-int64_t blocks_of(const std::string& plan) {
-  const auto root = nlohmann::json::parse(plan).at(0).at("Plan");
-  return root.at("Shared Hit Blocks").get<int64_t>()
-    + root.at("Shared Read Blocks").get<int64_t>();
-}
-
 } // namespace
 
 BEGIN_FIXTURE_SCOPE(fixture)
@@ -71,62 +64,15 @@ SCENARIO("a million jobs that cannot run cost a claim nothing") {
                " '{10,10}', '{}')"))
     plan += row[0].as<std::string>();
   tx.abort();
-  CHECK_LT(blocks_of(plan), 500);
+  const auto root = nlohmann::json::parse(plan).at(0).at("Plan");
+  const auto blocks = root.at("Shared Hit Blocks").get<int64_t>()
+    + root.at("Shared Read Blocks").get<int64_t>();
+  CHECK_LT(blocks, 500);
   auto start_time = std::chrono::steady_clock::now();
   CHECK_EQ(start().id, x.id);
   // Far from what reading a million rows takes.
   CHECK(std::chrono::steady_clock::now() - start_time
         < std::chrono::milliseconds{500});
-  pqxx::nontransaction{db}.exec("DELETE FROM reeve.queue WHERE seq < 0");
-}
-
-SCENARIO("a job that starts as it comes in never stands in the queue") {
-  auto counted = [this](const std::string& table) {
-    return backend.number("SELECT coalesce(sum(n_tup_ins), 0)::bigint FROM"
-                          " pg_stat_user_tables WHERE relname = '"
-                          + table + "'");
-  };
-  for (int64_t i = 0; i < 5; ++i) {
-    auto answers = store->apply(
-      {{claim_write{me, types, 3, std::chrono::seconds{30}, i}, false},
-       {new_job(), false}});
-    auto got = as<claimed>(answers[0]);
-    REQUIRE_EQ(got.jobs.size(), 1u);
-    get<changed>(completion(got.jobs[0]));
-  }
-  // Rows are counted when a session ends.
-  store.reset();
-  const auto deadline =
-    std::chrono::steady_clock::now() + std::chrono::seconds{30};
-  while (counted("running") < 5) {
-    if (std::chrono::steady_clock::now() > deadline)
-      FAIL("the rows were not counted");
-    std::this_thread::sleep_for(std::chrono::milliseconds{5});
-  }
-  CHECK_EQ(counted("queue"), 0);
-}
-
-SCENARIO("a start at once reads no more of a long queue than a claim") {
-  pqxx::connection db{backend.url};
-  pqxx::nontransaction{db}.exec(R"(
-    SET reeve.node = 'on';
-    INSERT INTO reeve.queue (seq, job_type, priority, run_at)
-    SELECT -i, 'TEST', i % 7, now() + interval '1 hour'
-    FROM generate_series(1, 100000) i;
-    ANALYZE reeve.queue)");
-  pqxx::work tx{db};
-  tx.exec("SET LOCAL plan_cache_mode = force_generic_plan");
-  tx.exec(std::string{"PREPARE start_jobs AS "} + start_jobs_statement.sql);
-  std::string plan;
-  for (const auto& row : tx.exec(
-         "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE start_jobs("
-         "ARRAY[gen_random_uuid()], '{TEST}', '{target}', '{NULL}', "
-         "ARRAY['{}'],"
-         " '{0}', '{NULL}', '{3}', '{NULL}', '{NULL}', '{NULL}', '{0}', '{}',"
-         " '{}', '{TEST}', 'a#1', 1000, 1)"))
-    plan += row[0].as<std::string>();
-  tx.abort();
-  CHECK_LT(blocks_of(plan), 500);
   pqxx::nontransaction{db}.exec("DELETE FROM reeve.queue WHERE seq < 0");
 }
 

@@ -20,6 +20,7 @@ if(REEVE_INITDB)
     integration/persistence/postgres_others.test.cpp
     integration/persistence/postgres_plans.test.cpp
     integration/persistence/postgres_runs.test.cpp
+    integration/persistence/postgres_start.test.cpp
     integration/persistence/postgres_vector.test.cpp
     support/postgres_cluster.cpp
     support/postgres_proxy.cpp

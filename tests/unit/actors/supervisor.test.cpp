@@ -183,6 +183,21 @@ SCENARIO("a claim without an answer is asked again by its token") {
   CHECK_EQ(node->runs.size(), 1u);
 }
 
+SCENARIO("a claim that joined a write is asked again like any other") {
+  boot();
+  node->claim_errors = {ec::store_unavailable};
+  enqueue_write what;
+  what.type = "CARD_ANALYSIS";
+  ask<enqueued>(uut, std::move(what));
+  settle();
+  REQUIRE_EQ(node->joined, 1u);
+  auto first = node->claims.back().first;
+  pass(500ms);
+  CHECK_EQ(node->joined, 1u);
+  CHECK_EQ(node->claims.back().first.token, first.token);
+  CHECK(node->claims.back().second);
+}
+
 SCENARIO("a node with too many unsettled ends claims nothing more") {
   options.workers = 1;
   options.max_unsettled = 2;

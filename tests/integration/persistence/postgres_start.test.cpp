@@ -1,0 +1,126 @@
+// tests/integration/persistence/postgres_start.test.cpp -- new jobs that start
+// in the statement that adds them, on a real server.
+#define CAF_SUITE persistence.postgres_start
+
+#include <caf/test/bdd_dsl.hpp>
+
+#include "postgres_fixture.hpp"
+
+using namespace reeve;
+
+namespace {
+
+struct fixture : postgres_fixture {
+  claim_write wish(int64_t token) {
+    return {me, types, 3, std::chrono::seconds{30}, token};
+  }
+};
+
+} // namespace
+
+BEGIN_FIXTURE_SCOPE(fixture)
+
+SCENARIO("a session that is ended while a job starts leaves nothing behind") {
+  pqxx::connection db{backend.url};
+  pqxx::work tx{db};
+  tx.exec("LOCK TABLE reeve.running IN SHARE MODE");
+  auto added = new_job();
+  auto aside = apply_aside({{wish(1)}, {added}});
+  await_blocked();
+  CHECK_EQ(backend.cluster.terminate_backends(backend.name, "WITH new_job%"),
+           1);
+  unavailable([&] { aside.get(); });
+  tx.abort();
+  store->reconnect();
+  CHECK(!store->find_job(added.id));
+  auto answers = store->apply({{wish(1), true}, {added, true}});
+  auto got = as<claimed>(answers[0]);
+  REQUIRE_EQ(got.jobs.size(), 1u);
+  CHECK_EQ(got.jobs[0].id, added.id);
+  CHECK_EQ(got.jobs[0].run, 1);
+}
+
+SCENARIO("a start that was committed is answered again when it is repeated") {
+  auto added = new_job();
+  auto first = as<claimed>(store->apply({{wish(1)}, {added}}).at(0));
+  REQUIRE_EQ(first.jobs.size(), 1u);
+  store->reconnect();
+  auto answers = store->apply({{wish(1), true}, {added, true}});
+  auto again = as<claimed>(answers[0]);
+  REQUIRE_EQ(again.jobs.size(), 1u);
+  CHECK_EQ(again.jobs[0].run, 1);
+  CHECK_EQ(again.jobs[0].attempts, 1u);
+  CHECK(as<enqueued>(answers[1]).kind == enqueue_kind::created);
+  CHECK_EQ(backend.number("SELECT count(*) FROM job"), 1);
+  CHECK_EQ(backend.number("SELECT count(*) FROM running"), 1);
+}
+
+SCENARIO("a type that is paused while a key is waited for does not start") {
+  auto keyed = new_job();
+  keyed.unique_key = "k";
+  pqxx::connection db{backend.url};
+  pqxx::work tx{db};
+  tx.exec("SELECT reeve.enqueue('TEST', 'x', unique_key => 'k')");
+  auto aside = apply_aside({{keyed}, {wish(1)}});
+  await_blocked();
+  pqxx::connection operator_session{backend.url};
+  pqxx::nontransaction{operator_session}.exec(
+    "INSERT INTO reeve.types (job_type, paused, reason)"
+    " VALUES ('TEST', true, 'maintenance')");
+  tx.abort();
+  CHECK(as<claimed>(aside.get()).jobs.empty());
+  CHECK(store->find_job(keyed.id)->status == job_status::pending);
+}
+
+SCENARIO("a job that starts as it comes in never stands in the queue") {
+  auto counted = [this](const std::string& table) {
+    return backend.number("SELECT coalesce(sum(n_tup_ins), 0)::bigint FROM"
+                          " pg_stat_user_tables WHERE relname = '"
+                          + table + "'");
+  };
+  for (int64_t i = 0; i < 5; ++i) {
+    auto answers = store->apply({{wish(i)}, {new_job()}});
+    auto got = as<claimed>(answers[0]);
+    REQUIRE_EQ(got.jobs.size(), 1u);
+    get<changed>(completion(got.jobs[0]));
+  }
+  // Rows are counted when a session ends.
+  store.reset();
+  const auto deadline =
+    std::chrono::steady_clock::now() + std::chrono::seconds{30};
+  while (counted("running") < 5) {
+    if (std::chrono::steady_clock::now() > deadline)
+      FAIL("the rows were not counted");
+    std::this_thread::sleep_for(std::chrono::milliseconds{5});
+  }
+  CHECK_EQ(counted("queue"), 0);
+}
+
+SCENARIO("a start at once does not read a long queue") {
+  pqxx::connection db{backend.url};
+  pqxx::nontransaction{db}.exec(R"(
+    SET reeve.node = 'on';
+    INSERT INTO reeve.queue (seq, job_type, priority, run_at)
+    SELECT -i, 'TEST', i % 7, now() + interval '1 hour'
+    FROM generate_series(1, 500000) i;
+    ANALYZE reeve.queue)");
+  pqxx::work tx{db};
+  tx.exec("SET LOCAL plan_cache_mode = force_generic_plan");
+  tx.exec(std::string{"PREPARE start_jobs AS "} + start_jobs_statement.sql);
+  std::string plan;
+  for (const auto& row : tx.exec(
+         "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE start_jobs("
+         "ARRAY[gen_random_uuid()], '{TEST}', '{target}', '{NULL}', "
+         "ARRAY['{}'],"
+         " '{0}', '{NULL}', '{3}', '{NULL}', '{NULL}', '{NULL}', '{0}', '{}',"
+         " '{}', '{TEST}', 'a#1', 1000, 1)"))
+    plan += row[0].as<std::string>();
+  tx.abort();
+  const auto root = nlohmann::json::parse(plan).at(0).at("Plan");
+  const auto blocks = root.at("Shared Hit Blocks").get<int64_t>()
+    + root.at("Shared Read Blocks").get<int64_t>();
+  CHECK_LT(blocks, 500);
+  pqxx::nontransaction{db}.exec("DELETE FROM reeve.queue WHERE seq < 0");
+}
+
+END_FIXTURE_SCOPE()
