@@ -179,7 +179,13 @@ void supervisor_state::finish_drain_when_idle() {
 void supervisor_state::stop_children() {
   if (std::exchange(stopping_, true))
     return;
-  stop_next();
+  if (!hub_)
+    return stop_next();
+  // Watchers hear of the last ends before their connections end: what the hub
+  // got before this, it has told them once it answers.
+  self_->request(hub_, stop_grace, status_atom_v)
+    .then([this](const actor_report&) { stop_next(); },
+          [this](const caf::error&) { stop_next(); });
 }
 
 void supervisor_state::stop_next() {

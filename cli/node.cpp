@@ -116,8 +116,10 @@ supervisor_actor spawn_node(caf::actor_system& sys, const options& config,
   };
   children.recall = [&sys, connect] {
     auto result = sys.spawn<recall_actor_impl, caf::detached>(connect);
-    // Its first search reads all embeddings; nobody should wait for that.
-    caf::anon_send(result, card_search{{1.0f}, {}, {}, 1});
+    // Its first search reads all embeddings; nobody should wait for that, nor
+    // the jobs that this node starts first.
+    caf::delayed_anon_send(result, std::chrono::seconds{1},
+                           card_search{{1.0f}, {}, {}, 1});
     return result;
   };
   children.embedder = [&sys,

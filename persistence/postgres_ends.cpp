@@ -73,20 +73,6 @@ constexpr postgres_statement note_attempts_sql{"note_attempts", R"(
   JOIN reeve.job j ON j.seq = ANY(ARRAY[t.seq])
   LEFT JOIN reeve.queue q ON q.seq = ANY(ARRAY[t.seq]))"};
 
-// An owner is `node#incarnation`. Leases of the caller itself stay: it knows
-// what it runs. Rows that somebody settles right now are left alone.
-constexpr postgres_statement stale_runs_sql{"stale_runs", R"(
-  SELECT r.seq, r.run, split_part(r.lease_owner, '#', 1), r.attempts,
-    j.max_attempts, r.cancel_requested,
-    (SELECT count(*) FROM reeve.job_attempts a
-     WHERE a.seq = r.seq AND a.outcome = 'lost')
-  FROM reeve.running r JOIN reeve.job j ON j.seq = ANY(ARRAY[r.seq])
-  WHERE r.lease_owner <> $1
-    AND (r.lease_until <= now()
-      OR (split_part(r.lease_owner, '#', 1) = $2
-        AND split_part(r.lease_owner, '#', 2)::bigint < $3))
-  ORDER BY r.seq LIMIT $4 FOR UPDATE OF r SKIP LOCKED)"};
-
 std::string_view final_state(verdict decision) {
   if (decision == verdict::complete)
     return to_string(job_status::completed);
@@ -104,6 +90,20 @@ using maybe_texts = std::vector<std::optional<std::string>>;
 
 } // namespace
 
+// An owner is `node#incarnation`. Leases of the caller itself stay: it knows
+// what it runs. Rows that somebody settles right now are left alone.
+const postgres_statement stale_runs_statement{"stale_runs", R"(
+  SELECT r.seq, r.run, split_part(r.lease_owner, '#', 1), r.attempts,
+    j.max_attempts, r.cancel_requested,
+    (SELECT count(*) FROM reeve.job_attempts a
+     WHERE a.seq = r.seq AND a.outcome = 'lost')
+  FROM reeve.running r JOIN reeve.job j ON j.seq = ANY(ARRAY[r.seq])
+  WHERE r.lease_owner <> $1
+    AND (r.lease_until <= now()
+      OR (split_part(r.lease_owner, '#', 1) = $2
+        AND split_part(r.lease_owner, '#', 2)::bigint < $3))
+  ORDER BY r.seq LIMIT $4 FOR UPDATE OF r SKIP LOCKED)"};
+
 // -- rescue -------------------------------------------------------------------
 
 void postgres_writer::rescue(const slot<rescue_write>& x) {
@@ -112,7 +112,7 @@ void postgres_writer::rescue(const slot<rescue_write>& x) {
     x.answer = *std::move(no);
     return;
   }
-  const auto rows = run(stale_runs_sql,
+  const auto rows = run(stale_runs_statement,
                         pqxx::params{owner.str(), owner.node, owner.incarnation,
                                      int64_t{x.what.limit} + 1});
   std::vector<run_end> ends;

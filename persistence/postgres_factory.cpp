@@ -263,7 +263,9 @@ public:
     // this, and who locks the node's name goes on with this connection.
     if (!writer_.valid())
       writer_ = std::async(std::launch::async, [conninfo = conninfo_] {
-        return std::make_unique<postgres_store>(conninfo);
+        auto result = std::make_unique<postgres_store>(conninfo);
+        result->plan_boot();
+        return result;
       });
     spare_.emplace(conninfo_);
     spare_->connect();

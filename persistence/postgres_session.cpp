@@ -14,7 +14,11 @@ namespace {
 // transaction that somebody keeps open.
 // The server, too, notices a node that vanished: it keeps the node's name until
 // then. Sessions of nodes announce by themselves what they add.
+// What is acknowledged is on disk, whatever the server's default; who waits for
+// standbys, too, goes on doing so.
 constexpr const char* settings_sql = R"(
+  SELECT set_config('synchronous_commit', 'on', false)
+  WHERE current_setting('synchronous_commit') = 'off';
   SET client_encoding = 'UTF8';
   SET standard_conforming_strings = on;
   SET search_path = reeve, pg_catalog;
@@ -106,11 +110,24 @@ pqxx::connection& postgres_session::connection() {
 pqxx::result postgres_session::run(pqxx::transaction_base& tx,
                                    const postgres_statement& what,
                                    const pqxx::params& params) {
-  if (!prepared_.contains(what.name)) {
-    connection().prepare(what.name, what.sql);
-    prepared_.insert(what.name);
-  }
+  prepare(what);
   return tx.exec(pqxx::prepped{what.name}, params);
+}
+
+void postgres_session::plan(pqxx::transaction_base& tx,
+                            const postgres_statement& what, int parameters) {
+  prepare(what);
+  std::string values = "NULL";
+  for (int i = 1; i < parameters; ++i)
+    values += ", NULL";
+  tx.exec("EXPLAIN EXECUTE " + std::string{what.name} + '(' + values + ')');
+}
+
+void postgres_session::prepare(const postgres_statement& what) {
+  if (prepared_.contains(what.name))
+    return;
+  connection().prepare(what.name, what.sql);
+  prepared_.insert(what.name);
 }
 
 } // namespace reeve

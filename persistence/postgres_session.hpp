@@ -62,6 +62,10 @@ public:
   pqxx::result run(pqxx::transaction_base& tx, const postgres_statement& what,
                    const pqxx::params& params = {});
 
+  /// Makes the generic plan of a statement, so that its first run need not.
+  void plan(pqxx::transaction_base& tx, const postgres_statement& what,
+            int parameters);
+
   /// Runs `f(postgres_snapshot&)`, or `f(pqxx::work&)` when it takes one, for
   /// reading. Throws `store_unavailable`.
   template <class F>
@@ -92,6 +96,8 @@ public:
   }
 
 private:
+  void prepare(const postgres_statement& what);
+
   std::string conninfo_;
   std::optional<pqxx::connection> connection_;
   std::set<const char*> prepared_;

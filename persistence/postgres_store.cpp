@@ -98,14 +98,29 @@ std::vector<write_answer> postgres_store::apply(
   if (batch.empty())
     return {};
   return session_.translated([&] {
-    if (!plans_once_) {
-      pqxx::nontransaction{session_.connection()}.exec(plan_once_sql);
-      plans_once_ = true;
-    }
+    plan_once();
     if (auto result = with_retries([&] { return apply_together(batch); }))
       return *std::move(result);
     return with_retries([&] { return apply_each(batch); });
   });
+}
+
+void postgres_store::plan_once() {
+  if (plans_once_)
+    return;
+  pqxx::nontransaction{session_.connection()}.exec(plan_once_sql);
+  plans_once_ = true;
+}
+
+void postgres_store::plan_boot() {
+  try {
+    plan_once();
+    pqxx::nontransaction tx{session_.connection()};
+    session_.plan(tx, stale_runs_statement, 4);
+    session_.plan(tx, claim_statement, 7);
+  } catch (const std::exception&) {
+    // Most often there are no tables yet.
+  }
 }
 
 void postgres_store::announce() {

@@ -26,6 +26,10 @@ public:
   explicit postgres_store(std::string conninfo,
                           int64_t max_cards_in_memory_bytes = int64_t{1} << 30);
 
+  /// Plans what a node runs first, while nobody waits for it yet. Whatever
+  /// speaks against that shows when it is run.
+  void plan_boot();
+
   std::string_view backend() const override;
   void reconnect() override;
   std::vector<write_answer> apply(
@@ -70,6 +74,7 @@ public:
   void ping() override;
 
 private:
+  void plan_once();
   /// True for a while after a batch was blocked.
   bool was_blocked_lately() const;
 

@@ -244,6 +244,9 @@ private:
 /// types, how many of each, and rows to pass over.
 extern const postgres_statement claim_statement;
 
+/// What a rescue runs; parameters: owner, its node, its incarnation, limit.
+extern const postgres_statement stale_runs_statement;
+
 /// What new jobs run that may start as they come in; parameters: those of the
 /// jobs, then types, owner, lease in milliseconds, token.
 extern const postgres_statement start_jobs_statement;

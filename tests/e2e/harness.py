@@ -92,13 +92,14 @@ class Response:
 class Database:
     """An empty database of a node's own, on either store."""
 
-    def __init__(self, store: str, folder: str):
+    def __init__(self, store: str, folder: str,
+                 server: Postgres | None = None):
         self.store = store
         if store == "sqlite":
             self.path = os.path.join(folder, "reeve.db")
             self.url = "sqlite:" + self.path
         else:
-            self.server = Postgres.shared()
+            self.server = server or Postgres.shared()
             self.name = self.server.create_database()
             self.url = self.server.url(self.name)
 

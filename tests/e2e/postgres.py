@@ -9,8 +9,9 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 
-from process import Process
+from process import Process, Timeout
 
 
 def free_port() -> int:
@@ -39,8 +40,14 @@ def _unprivileged() -> dict:
     return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
 
+def children_of(pid: int) -> list[int]:
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(x) for x in file.read().split()]
+
+
 class Postgres:
-    """A cluster of its own: loopback only, trust authentication, no fsync."""
+    """A cluster of its own: loopback only, trust authentication, and no fsync
+    unless it is `durable`."""
 
     _shared = None
 
@@ -51,7 +58,8 @@ class Postgres:
             cls._shared = cls()
         return cls._shared
 
-    def __init__(self):
+    def __init__(self, durable: bool = False):
+        self._durable = durable
         self._programs = _find_programs()
         self._identity = _unprivileged()
         self._folder = tempfile.mkdtemp(prefix="reeve-postgres-")
@@ -80,10 +88,11 @@ class Postgres:
         settings = {
             "listen_addresses": "127.0.0.1", "port": self.port,
             "unix_socket_directories": "",
-            # Safe against crashes of the server, though not of the machine.
-            "fsync": "off", "full_page_writes": "off",
             "max_connections": 60, "shared_buffers": "16MB",
             "lc_messages": "C"}
+        if not self._durable:
+            # Safe against crashes of the server, though not of the machine.
+            settings |= {"fsync": "off", "full_page_writes": "off"}
         command = [f"{self._programs}/postgres", "-D", self._data]
         for key, value in settings.items():
             command += ["-c", f"{key}={value}"]
@@ -98,6 +107,21 @@ class Postgres:
                                  else signal.SIGINT)
             self._process.wait()
             self._process = None
+
+    def kill9(self):
+        """All of its processes at once: none can write a last word."""
+        server = self._process.pid
+        pids = [server, *children_of(server)]
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        self._process.wait()
+        self._process = None
+        # They hold the shared memory, without which none can start.
+        deadline = time.monotonic() + 30
+        while any(os.path.exists(f"/proc/{pid}") for pid in pids):
+            if time.monotonic() > deadline:
+                raise Timeout("killed processes remain")
+            time.sleep(0.01)
 
     def restart(self, immediate: bool = True):
         self.stop(immediate)
