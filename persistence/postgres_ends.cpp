@@ -81,10 +81,6 @@ std::string_view final_state(verdict decision) {
   return to_string(job_status::failed);
 }
 
-bool puts_back(verdict decision) {
-  return decision == verdict::retry || decision == verdict::retry_unspent;
-}
-
 using texts = std::vector<std::string>;
 using maybe_texts = std::vector<std::optional<std::string>>;
 

@@ -95,8 +95,7 @@ std::optional<postgres_writer::starter> postgres_writer::starter_of(
         return std::nullopt;
       result = starter{claim, item.answer};
     } else if (const auto* end = std::get_if<settle_write>(&what)) {
-      if (end->decision == verdict::retry
-          || end->decision == verdict::retry_unspent)
+      if (puts_back(end->decision))
         return std::nullopt;
     } else if (!std::holds_alternative<progress_write>(what)
                && !std::holds_alternative<step_write>(what)

@@ -97,10 +97,6 @@ std::string_view final_state(verdict decision) {
   return to_string(job_status::failed);
 }
 
-bool puts_back(verdict decision) {
-  return decision == verdict::retry || decision == verdict::retry_unspent;
-}
-
 // The columns of REEVE_RUN_COLUMNS.
 template <class Row>
 Row read_run(const sqlite_query& query) {

@@ -64,6 +64,10 @@ verdict effective_decision(verdict wanted, bool cancel_requested) {
   return puts_back && cancel_requested ? verdict::cancel : wanted;
 }
 
+bool puts_back(verdict decision) {
+  return decision == verdict::retry || decision == verdict::retry_unspent;
+}
+
 std::string_view waiting_reason(run_outcome outcome) {
   switch (outcome) {
     case run_outcome::throttled:

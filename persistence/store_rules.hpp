@@ -71,6 +71,9 @@ std::string lower_case(std::string_view text);
 /// What is really done with a run: a cancel request is never lost to a retry.
 verdict effective_decision(verdict wanted, bool cancel_requested);
 
+/// Whether the job waits again.
+bool puts_back(verdict decision);
+
 /// `reason` of a job that is put back after `outcome`.
 std::string_view waiting_reason(run_outcome outcome);
 

@@ -71,6 +71,38 @@ struct postgres_fixture {
     return "";
   }
 
+  /// How many pages a statement looks at; it is run.
+  static int64_t blocks_of(pqxx::transaction_base& tx,
+                           const std::string& statement) {
+    std::string plan;
+    for (const auto& row :
+         tx.exec("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + statement))
+      plan += row[0].as<std::string>();
+    const auto root = nlohmann::json::parse(plan).at(0).at("Plan");
+    return root.at("Shared Hit Blocks").get<int64_t>()
+      + root.at("Shared Read Blocks").get<int64_t>();
+  }
+
+  /// A column of `pg_stat_user_tables`. Sessions report what they did when they
+  /// end or have been idle for a while.
+  int64_t counted(const std::string& table, const std::string& column) {
+    return backend.number("SELECT coalesce(sum(" + column
+                          + "), 0)::bigint FROM pg_stat_user_tables"
+                            " WHERE relname = '"
+                          + table + "'");
+  }
+
+  void await_counted(const std::string& table, const std::string& column,
+                     int64_t least) {
+    const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::seconds{30};
+    while (counted(table, column) < least) {
+      if (std::chrono::steady_clock::now() > deadline)
+        FAIL(column << " of " << table << " was not counted");
+      std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    }
+  }
+
   // Waits until a session of the store waits for a lock.
   void await_blocked() {
     const auto deadline =

@@ -57,16 +57,11 @@ SCENARIO("a million jobs that cannot run cost a claim nothing") {
   // Rows that were read are counted once the session has reported them.
   pqxx::work tx{db};
   tx.exec(std::string{"PREPARE claim AS "} + claim_statement.sql);
-  std::string plan;
-  for (const auto& row :
-       tx.exec("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)"
-               " EXECUTE claim(10, 'a#1', 1000, 1, '{TEST,PAUSED}',"
-               " '{10,10}', '{}')"))
-    plan += row[0].as<std::string>();
+  const auto blocks =
+    blocks_of(tx,
+              "EXECUTE claim(10, 'a#1', 1000, 1, '{TEST,PAUSED}',"
+              " '{10,10}', '{}')");
   tx.abort();
-  const auto root = nlohmann::json::parse(plan).at(0).at("Plan");
-  const auto blocks = root.at("Shared Hit Blocks").get<int64_t>()
-    + root.at("Shared Read Blocks").get<int64_t>();
   CHECK_LT(blocks, 500);
   auto start_time = std::chrono::steady_clock::now();
   CHECK_EQ(start().id, x.id);
@@ -94,25 +89,13 @@ SCENARIO("a claim goes on where another node was faster") {
 }
 
 SCENARIO("a successful end writes no index entry") {
-  // Updates are counted when a session ends or has been idle for a while.
-  auto counted = [this](const std::string& column) {
-    return backend.number("SELECT coalesce(sum(" + column
-                          + "), 0)::bigint FROM pg_stat_user_tables"
-                            " WHERE relname = 'job'");
-  };
   for (int i = 0; i < 20; ++i)
     add(new_job());
   for (int i = 0; i < 20; ++i)
     get<changed>(completion(start(i + 1)));
   store.reset();
-  const auto deadline =
-    std::chrono::steady_clock::now() + std::chrono::seconds{30};
-  while (counted("n_tup_upd") < 20) {
-    if (std::chrono::steady_clock::now() > deadline)
-      FAIL("the updates were not counted");
-    std::this_thread::sleep_for(std::chrono::milliseconds{5});
-  }
-  CHECK_EQ(counted("n_tup_hot_upd"), counted("n_tup_upd"));
+  await_counted("job", "n_tup_upd", 20);
+  CHECK_EQ(counted("job", "n_tup_hot_upd"), counted("job", "n_tup_upd"));
 }
 
 SCENARIO("statistics stay small and right") {
