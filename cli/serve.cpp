@@ -1,7 +1,7 @@
 // cli/serve.cpp -- a node from its settings to its exit code.
 #include "cli/serve.hpp"
 
-#include "cli/heap.hpp"
+#include "cli/memory.hpp"
 #include "config/log.hpp"
 #include "config/options.hpp"
 #include "persistence/job_store.hpp"
@@ -119,13 +119,13 @@ void boot(caf::actor_system& sys, const supervisor_actor& supervisor,
 // Returns once the supervisor has ended; signals make it drain.
 void wait_for_end(const supervisor_actor& supervisor, int signals, int ended) {
   bool draining = false;
-  heap_trimmer heap;
-  constexpr std::chrono::milliseconds wait = heap_trimmer::interval;
+  rest_detector rest;
+  constexpr std::chrono::milliseconds wait = rest_detector::interval;
   pollfd fds[] = {{signals, POLLIN, 0}, {ended, POLLIN, 0}};
   for (;;) {
     auto ready = poll(fds, 2, static_cast<int>(wait.count()));
-    if (ready == 0 && heap.tick(process_cpu_time()))
-      trim_heaps();
+    if (ready == 0 && rest.tick(process_cpu_time()))
+      give_memory_back();
     if (ready <= 0)
       continue;
     if ((fds[1].revents & POLLIN) != 0)
