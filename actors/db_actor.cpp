@@ -26,8 +26,6 @@ void answer(caf::typed_response_promise<Answer>& promise, write_answer&& x) {
                                     "kind"));
 }
 
-using job_ptr = std::shared_ptr<const job>;
-
 // What a transaction made visible; only changes, not what was found. An end of
 // a run tells its sender nothing but that it was committed, and gives its job
 // away.
@@ -87,8 +85,12 @@ db_actor_state::db_actor_state(db_actor::pointer self,
 db_actor::behavior_type db_actor_state::make_behavior() {
   return {
     // -- writer_actor ---------------------------------------------------------
-    [this](enqueue_write& x) { return append<enqueued>(std::move(x)); },
+    [this](enqueue_write& x) {
+      note_arrival();
+      return append<enqueued>(std::move(x));
+    },
     [this](enqueue_batch_write& x) {
+      note_arrival();
       return append<enqueued_batch>(std::move(x));
     },
     [this](cancel_write& x) { return append<changed>(std::move(x)); },
@@ -108,6 +110,11 @@ db_actor::behavior_type db_actor_state::make_behavior() {
       return append<claimed>(std::move(x), false,
                              commit_when::next_write_comes);
     },
+    [this](caf::join_atom, enqueue_write& x) {
+      note_arrival();
+      return append<enqueued>(std::move(x), false,
+                              commit_when::next_write_comes_soon);
+    },
     [this](settle_list& x, bool repeated) { return append(x, repeated); },
     [this](step_write& x, bool repeated) {
       return append<changed>(std::move(x), repeated);
@@ -117,6 +124,10 @@ db_actor::behavior_type db_actor_state::make_behavior() {
     [this](prune_write& x) { return append<pruned>(std::move(x)); },
     [this](announce_atom) { announce(); },
     [this](flush_atom) { flush(); },
+    [this](flush_atom, uint64_t commits) {
+      if (commits == commits_)
+        lose_patience();
+    },
     [this](reconnect_atom) { reconnect(); },
   };
 }
@@ -137,8 +148,7 @@ caf::result<Answer> db_actor_state::append(write what, bool repeated,
   one.entries.push_back({std::move(what), repeated});
   one.deliver = std::move(deliver);
   waiting_.push_back(std::move(one));
-  if (when == commit_when::now)
-    schedule_flush();
+  schedule_flush(when);
   return promise;
 }
 
@@ -151,6 +161,12 @@ caf::result<settled> db_actor_state::append(settle_list& what, bool repeated) {
   }
   if (away_)
     forget_waiting(what);
+  // A commit costs about the same with one write in it and with two, and nobody
+  // waits for that of an end as for that of a job.
+  auto is_patient = !repeated && expects_arrival()
+    && std::ranges::all_of(what, [](const settle_write& x) {
+         return x.decision == verdict::complete && x.effects.empty();
+       });
   auto deliver = [promise](std::span<write_answer> answers) mutable {
     settled result;
     result.refusals.reserve(answers.size());
@@ -167,7 +183,8 @@ caf::result<settled> db_actor_state::append(settle_list& what, bool repeated) {
     all.entries.push_back({std::move(x), repeated});
   all.deliver = std::move(deliver);
   waiting_.push_back(std::move(all));
-  schedule_flush();
+  schedule_flush(is_patient ? commit_when::next_write_comes_soon
+                            : commit_when::now);
   return promise;
 }
 
@@ -175,10 +192,10 @@ caf::result<settled> db_actor_state::append(settle_list& what, bool repeated) {
 void db_actor_state::forget_waiting(const settle_list& x) {
   std::set<run_key> asked;
   for (const auto& one : x)
-    asked.insert(key_of(one.claimed));
+    asked.insert(key_of(*one.claimed));
   auto is_asked_again = [&asked](const write_entry& entry) {
     const auto* other = std::get_if<settle_write>(&entry.what);
-    return other != nullptr && asked.contains(key_of(other->claimed));
+    return other != nullptr && asked.contains(key_of(*other->claimed));
   };
   std::erase_if(waiting_, [&](const pending& older) {
     return std::ranges::all_of(older.entries, is_asked_again);
@@ -192,6 +209,35 @@ void db_actor_state::schedule_flush() {
   // batch grows with the load and an idle node commits at once.
   flush_scheduled_ = true;
   self_->send(self_, flush_atom_v);
+}
+
+void db_actor_state::schedule_flush(commit_when when) {
+  if (when == commit_when::now)
+    return schedule_flush();
+  if (when == commit_when::next_write_comes || flush_scheduled_
+      || patient_since_ == commits_)
+    return;
+  patient_since_ = commits_;
+  self_->delayed_send(self_, options_.patience, flush_atom_v, commits_);
+}
+
+// Nothing came: who comes one after the other may be waiting for these ends.
+void db_actor_state::lose_patience() {
+  impatient_until_ = self_->clock().now() + options_.impatience;
+  schedule_flush();
+}
+
+void db_actor_state::note_arrival() {
+  auto now = self_->clock().now();
+  if (arrived_at_)
+    arrival_gap_ = now - *arrived_at_;
+  arrived_at_ = now;
+}
+
+bool db_actor_state::expects_arrival() const {
+  auto now = self_->clock().now();
+  return now >= impatient_until_ && arrival_gap_ < options_.patience
+    && now - *arrived_at_ < options_.patience;
 }
 
 void db_actor_state::flush() {

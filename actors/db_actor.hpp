@@ -29,6 +29,12 @@ struct db_actor_options {
   /// Other nodes are told of new work at most this often: what the server
   /// does for it is worth many writes.
   std::chrono::milliseconds announce_interval{20};
+  /// How long a write waits at most for the one that it could share its
+  /// transaction with: a new job for its claim, and the end of a run for the
+  /// next job, while these come less than this apart.
+  std::chrono::milliseconds patience{5};
+  /// How long no end waits after one that did so in vain.
+  std::chrono::milliseconds impatience{100};
 };
 
 class db_actor_state {
@@ -47,7 +53,13 @@ private:
     std::function<void(std::span<write_answer>)> deliver;
   };
 
-  enum class commit_when : uint8_t { now, next_write_comes };
+  enum class commit_when : uint8_t {
+    now,
+    /// With the next write that is committed now.
+    next_write_comes,
+    /// The same; alone, if none comes soon.
+    next_write_comes_soon,
+  };
 
   template <class Answer>
   caf::result<Answer> append(write what, bool repeated = false,
@@ -66,6 +78,10 @@ private:
   void reconnect();
   void reconnect_later();
   void schedule_flush();
+  void schedule_flush(commit_when when);
+  void lose_patience();
+  void note_arrival();
+  bool expects_arrival() const;
   actor_report status() const;
 
   db_actor::pointer self_;
@@ -75,6 +91,12 @@ private:
   metrics metrics_;
   std::vector<pending> waiting_;
   bool flush_scheduled_ = false;
+  /// The last new job, and how long it came after the one before.
+  std::optional<caf::actor_clock::time_point> arrived_at_;
+  caf::timespan arrival_gap_ = caf::timespan::max();
+  caf::actor_clock::time_point impatient_until_;
+  /// Writes that came since so many commits wait for company.
+  std::optional<uint64_t> patient_since_;
   /// The database cannot be reached: a state, not a crash.
   bool away_ = false;
   /// The last connection committed something.

@@ -91,6 +91,8 @@ using db_actor = writer_actor::extend_with<inspectable_actor>::extend<
   caf::result<claimed>(claim_write, bool),
   // Waits for the next write, which is on its way, to share its transaction.
   caf::result<claimed>(caf::join_atom, claim_write),
+  // Waits for a claim that is on its way, to share its transaction.
+  caf::result<enqueued>(caf::join_atom, enqueue_write),
   // Each end for itself.
   caf::result<settled>(settle_list, bool),
   // What a run has done for good. Fails with `lease_lost` and `not_found`.
@@ -100,6 +102,8 @@ using db_actor = writer_actor::extend_with<inspectable_actor>::extend<
   caf::result<void>(announce_atom),
   // INTERNAL: everything that was queued by now goes into one transaction.
   caf::result<void>(flush_atom),
+  // INTERNAL: the same, unless it has been since: the number counts commits.
+  caf::result<void>(flush_atom, uint64_t),
   // INTERNAL: try to reach the database again.
   caf::result<void>(reconnect_atom)>;
 

@@ -73,7 +73,7 @@ caf::error make_error(const refusal& x);
 
 /// Jobs as one transaction left them, in commit order. Shared: they go to many.
 struct committed_changes {
-  std::vector<std::shared_ptr<const job>> jobs;
+  std::vector<job_ptr> jobs;
 };
 
 /// Ends of runs, to be committed together.
@@ -116,7 +116,7 @@ struct watch_filter {
 /// One committed change, numbered by the hub.
 struct job_event {
   int64_t number = 0;
-  std::shared_ptr<const job> what;
+  job_ptr what;
 };
 
 /// The answer to a subscription.

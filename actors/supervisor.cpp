@@ -109,9 +109,7 @@ supervisor_actor::behavior_type supervisor_state::make_behavior() {
     },
     [this](permit_return& x) { return give_permit_back(x); },
     // -- writer_actor ---------------------------------------------------------
-    [this](enqueue_write& x) {
-      return forward_new_work<enqueued>(x, could_start(x));
-    },
+    [this](enqueue_write& x) { return enqueue(x); },
     [this](enqueue_batch_write& x) {
       auto can = [this](const enqueue_write& one) { return could_start(one); };
       return forward_new_work<enqueued_batch>(x,
@@ -167,6 +165,15 @@ caf::result<Result> supervisor_state::forward_new_work(Write& x,
   if (may_start && !claim_)
     look_for_work(claim_way::with_next_write);
   return forward<Result>(db_, std::move(x));
+}
+
+// A claim that is under way may have left without this job. The next one
+// follows its answer: together they are one transaction instead of two in turn.
+caf::result<enqueued> supervisor_state::enqueue(enqueue_write& x) {
+  if (!claim_ || draining_ || !could_start(x) || free_slots() < 2)
+    return forward_new_work<enqueued>(x, could_start(x));
+  joining_.insert(x.id);
+  return forward<enqueued>(db_, caf::join_atom_v, std::move(x));
 }
 
 bool supervisor_state::could_start(const enqueue_write& x) const {

@@ -22,6 +22,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -104,6 +105,11 @@ private:
 
     const job& claimed() const {
       return bundle->runs()[index].job;
+    }
+
+    /// Keeps the whole bundle alive.
+    job_ptr claimed_ptr() const {
+      return {bundle, &claimed()};
     }
   };
 
@@ -194,6 +200,7 @@ private:
   size_t probes_under_way(const gate_slot& lane) const;
   void send_claim(claim_way how);
   void on_claimed(claimed& x);
+  void let_go_of_joining();
   void hand_out(std::vector<job>& jobs);
   void assign(slot& where, std::vector<job>&& jobs);
   run_bundle_ptr bundle_of(std::vector<job>& jobs) const;
@@ -242,6 +249,7 @@ private:
   caf::result<Result> forward(const Handle& to, Ts&&... xs);
   template <class Result, class Write>
   caf::result<Result> forward_new_work(Write& x, bool may_start = false);
+  caf::result<enqueued> enqueue(enqueue_write& x);
   bool could_start(const enqueue_write& x) const;
   const type_options& type(const std::string& name) const;
   caf::result<card_hits> recall(recall_query& x);
@@ -292,7 +300,12 @@ private:
   bool stopping_ = false;
   std::optional<claim_write> claim_;
   int64_t claim_token_ = 0;
+  /// Since it was sent, jobs may have become due.
   bool look_again_ = false;
+  /// Since it was sent, a slot came free.
+  bool look_if_left_ = false;
+  /// Jobs that wait in `db` for the next claim, by id.
+  std::set<std::string> joining_;
   /// The last claim left due jobs behind: runs may be fetched ahead.
   bool backlog_ = false;
   /// The last claim took all there was, and nothing has happened since.

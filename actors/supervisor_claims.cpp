@@ -53,12 +53,17 @@ void supervisor_state::look_for_work(claim_way how) {
                        static_cast<uint32_t>(wanted.limit), options_.lease,
                        ++claim_token_};
   look_again_ = false;
+  look_if_left_ = false;
+  joining_.clear();
   send_claim(how);
 }
 
-// A slot came free, which makes no job due.
+// A slot came free, which makes no job due: what a claim that is under way does
+// not tell of is not there.
 void supervisor_state::look_if_any_is_left() {
-  if (!nothing_left_)
+  if (claim_)
+    look_if_left_ = true;
+  else if (!nothing_left_)
     look_for_work();
 }
 
@@ -155,6 +160,7 @@ size_t supervisor_state::probes_under_way(const gate_slot& lane) const {
 
 void supervisor_state::send_claim(claim_way how) {
   auto again = [this](const caf::error&) {
+    let_go_of_joining();
     // Nothing is known of a claim whose answer is missing: the token finds it.
     self_->run_delayed(claim_retry, [this] { send_claim(claim_way::again); });
   };
@@ -178,11 +184,15 @@ void supervisor_state::on_claimed(claimed& x) {
         && reached_a_limit(claim_->types, x.jobs));
   claim_.reset();
   backlog_ = x.more && !x.jobs.empty();
-  // More of what this claim could not take is no reason to ask again.
-  auto again = look_again_ || backlog_;
-  nothing_left_ = !again && !x.more && !is_partial;
-  for (const auto& job : x.jobs)
+  // It may have come in time for those that wait for the next one.
+  for (const auto& job : x.jobs) {
     metrics_.run_started(job);
+    joining_.erase(job.id);
+  }
+  // More of what this claim could not take is no reason to ask again.
+  auto again = look_again_ || backlog_ || !joining_.empty();
+  nothing_left_ = !again && !x.more && !is_partial;
+  again = again || (look_if_left_ && !nothing_left_);
   if (x.next_due_in && scheduler_)
     self_->send(scheduler_, due_atom_v, int64_t{x.next_due_in->count()});
   hand_out(x.jobs);
@@ -191,6 +201,16 @@ void supervisor_state::on_claimed(claimed& x) {
     finish_drain_when_idle();
   else if (again)
     look_for_work();
+  let_go_of_joining();
+}
+
+// No claim has followed: they need not wait for it.
+void supervisor_state::let_go_of_joining() {
+  if (joining_.empty())
+    return;
+  joining_.clear();
+  if (db_)
+    self_->send(db_, flush_atom_v);
 }
 
 // Short runs are dealt out evenly, from the last slot on; a long one comes last

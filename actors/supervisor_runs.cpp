@@ -163,7 +163,7 @@ settle_write supervisor_state::decide_on(run_end& x) {
                {"delay_ms", what.delay.count()},
                log::optional("trace_id", x.run.claimed().trace.id())});
   settle_write result;
-  result.claimed = x.run.claimed();
+  result.claimed = x.run.claimed_ptr();
   result.owner = options_.owner;
   result.outcome = x.result.kind;
   result.decision = what.what;
@@ -219,10 +219,10 @@ void supervisor_state::on_settled(run_key key) {
   if (i == unsettled_.end())
     return;
   const auto& write = i->second.write;
-  metrics_.run_ended(write.claimed.type, write.outcome,
+  metrics_.run_ended(write.claimed->type, write.outcome,
                      self_->clock().now() - i->second.started);
   // There may be room for one on another node now.
-  if (db_ && type(write.claimed.type).concurrency > 0)
+  if (db_ && type(write.claimed->type).concurrency > 0)
     self_->send(db_, announce_atom_v);
   unsettled_.erase(i);
 }
@@ -236,9 +236,9 @@ bool supervisor_state::on_settle_failed(run_key key, const caf::error& err) {
   if (err == ec::lease_lost) {
     metrics_.fenced();
     log::warn("job.fenced",
-              {{"job", write.claimed.id},
-               {"run", write.claimed.run},
-               log::optional("trace_id", write.claimed.trace.id())});
+              {{"job", write.claimed->id},
+               {"run", write.claimed->run},
+               log::optional("trace_id", write.claimed->trace.id())});
   } else if (err == ec::invalid_argument
              && write.decision == verdict::complete) {
     // What the processor made cannot be stored: that will not change.
@@ -253,9 +253,9 @@ bool supervisor_state::on_settle_failed(run_key key, const caf::error& err) {
   } else if (err == ec::invalid_argument || err == ec::not_found
              || err == ec::conflict) {
     log::error("job.settle-refused",
-               {{"job", write.claimed.id},
+               {{"job", write.claimed->id},
                 {"error", to_string(err)},
-                log::optional("trace_id", write.claimed.trace.id())});
+                log::optional("trace_id", write.claimed->trace.id())});
   } else {
     return true;
   }

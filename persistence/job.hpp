@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -73,7 +74,7 @@ struct job {
   /// Soft reference to what the job works on; never empty.
   std::string target_id;
   std::optional<std::string> user_id;
-  json_text payload = nlohmann::json::object();
+  json_text payload = json_text::empty_object();
   /// Null until COMPLETED.
   json_text result;
   /// 0 to 100.
@@ -107,6 +108,9 @@ struct job {
   std::optional<timestamp> finished_at;
   timestamp updated_at;
 };
+
+/// A job that many hold.
+using job_ptr = std::shared_ptr<const job>;
 
 /// What became of one run, before anyone decided what follows.
 enum class run_outcome : uint8_t {

@@ -41,6 +41,11 @@ json_text json_text::from_text(std::string text) {
   return result;
 }
 
+json_text json_text::empty_object() {
+  static const json_text result = nlohmann::json::object();
+  return result;
+}
+
 const nlohmann::json& json_text::value() const {
   if (!what_)
     return null_value;

@@ -29,6 +29,9 @@ public:
   /// it (PostgreSQL has numbers such as 1e400) has the value null.
   static json_text from_text(std::string text);
 
+  /// `{}`; all of them are one.
+  static json_text empty_object();
+
   const nlohmann::json& value() const;
 
   operator const nlohmann::json&() const { // NOLINT: see above

@@ -80,8 +80,8 @@ constexpr int max_rounds = 20;
 // are listed beside the first row, and the caller asks again without them;
 // there, too, stands when the next job is due, unless all that was asked for is
 // taken. The locked rows are a materialized set: else the planner may run the
-// LIMIT again and take more than was asked. They carry all that a job has:
-// nobody reads it again.
+// LIMIT again and take more than was asked. They carry all that is not the same
+// for every job that has just started: nobody reads it again.
 const postgres_statement claim_statement{"claim", R"(
   WITH wanted AS MATERIALIZED (
     SELECT t.job_type, max(t.most) AS most
@@ -104,9 +104,9 @@ const postgres_statement claim_statement{"claim", R"(
   due AS MATERIALIZED (
     SELECT q.seq, q.job_type, q.run_at, q.run, q.attempts, q.throttled,
       q.provider_down, q.interrupted, q.version, j.id, j.target_id, j.user_id,
-      j.payload, j.result, j.error_message, j.max_attempts, j.priority,
-      j.unique_key, j.created_at, j.finished_at, j.input_tokens,
-      j.output_tokens, j.images, j.traceparent, j.tracestate
+      j.payload, j.error_message, j.max_attempts, j.priority, j.unique_key,
+      j.created_at, j.input_tokens, j.output_tokens, j.images, j.traceparent,
+      j.tracestate
     FROM candidate c
     JOIN reeve.queue q ON q.seq = ANY(ARRAY[c.seq])
     JOIN reeve.job j ON j.seq = ANY(ARRAY[q.seq])
@@ -122,16 +122,15 @@ const postgres_statement claim_statement{"claim", R"(
       provider_down, interrupted, version + 1, $2,
       now() + $3::bigint * interval '1 millisecond', $4
     FROM taken)
-  SELECT d.seq, d.id, d.job_type, 'PROCESSING', d.target_id, d.user_id,
-    d.payload, d.result, 0, '', d.error_message, d.attempts + 1,
-    d.max_attempts, d.priority, d.unique_key, d.run_at, '', false, d.throttled,
-    d.provider_down, d.interrupted, d.version + 1, d.run + 1, d.created_at,
-    now(), d.finished_at, now(), d.input_tokens, d.output_tokens, d.images,
+  SELECT d.seq, d.id, d.job_type, d.target_id, d.user_id, d.payload,
+    d.error_message, d.attempts + 1, d.max_attempts, d.priority, d.unique_key,
+    d.run_at, d.throttled, d.provider_down, d.interrupted, d.version + 1,
+    d.run + 1, d.created_at, d.input_tokens, d.output_tokens, d.images,
     d.traceparent, d.tracestate,
+    CASE WHEN row_number() OVER () = 1 THEN now() END,
     CASE WHEN row_number() OVER () = 1 THEN
       (SELECT array_agg(c.seq) FROM candidate c
        WHERE c.seq NOT IN (SELECT seq FROM due)) END,
-    now(),
     CASE WHEN row_number() OVER () = 1
         AND (SELECT count(*) FROM due) < $1 THEN
       (SELECT min(x.next) FROM wanted CROSS JOIN LATERAL (
@@ -251,15 +250,16 @@ bool postgres_writer::take(const claim_write& x,
                                        x.token, types, limits, passed_over});
     const auto before = jobs.size();
     jobs.reserve(before + static_cast<size_t>(rows.size()));
+    const auto first = rows[0];
+    const auto now = read_time(first[postgres_claimed_columns]);
     for (const auto& row : rows)
       if (!row[0].is_null())
-        jobs.push_back(read_job(row));
-    const auto first = rows[0];
-    const auto missed = first[postgres_job_columns];
+        jobs.push_back(read_claimed(row, now));
+    const auto missed = first[postgres_claimed_columns + 1];
     if (missed.is_null()) {
-      if (const auto next = first[postgres_job_columns + 2]; !next.is_null())
-        result.next_due_in =
-          until(read_time(first[postgres_job_columns + 1]), read_time(next));
+      if (const auto next = first[postgres_claimed_columns + 2];
+          !next.is_null())
+        result.next_due_in = until(now, read_time(next));
       return types.size() == room.size();
     }
     for (auto i = before; i < jobs.size(); ++i)

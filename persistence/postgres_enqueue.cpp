@@ -30,11 +30,6 @@ constexpr postgres_statement insert_contents_sql{"insert_contents", R"(
 // How often a key may change hands between our insert and our look.
 constexpr int max_rounds = 10;
 
-// COPY takes four more round trips than the one statement, and the server half
-// the work for each job. Both together took as long with 8 jobs (CPU time of
-// server and client), a quarter less with 32, two fifths less with 1,000.
-constexpr size_t fewest_to_copy = 32;
-
 using texts = std::vector<std::string>;
 using maybe_texts = std::vector<std::optional<std::string>>;
 

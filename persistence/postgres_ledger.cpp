@@ -139,9 +139,9 @@ void postgres_writer::hold_accounts(std::span<const postgres_item> items) {
     } else if (const auto* x = std::get_if<settle_write>(&what)) {
       // Only a user pays. A cancelled or targetless end that comes as another
       // decision is found later.
-      if (x->claimed.user_id
+      if (x->claimed->user_id
           && (x->decision == verdict::fail || x->decision == verdict::cancel))
-        seqs.insert(x->claimed.seq);
+        seqs.insert(x->claimed->seq);
     } else if (const auto* x = std::get_if<cancel_write>(&what)) {
       add_job(x->id);
     } else if (const auto* x = std::get_if<retry_write>(&what)) {

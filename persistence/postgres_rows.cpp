@@ -1,5 +1,5 @@
 // persistence/postgres_rows.cpp -- rows to nouns.
-#include "persistence/postgres_rows.hpp"
+#include "persistence/postgres_columns.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -59,72 +59,6 @@ std::optional<timestamp> parse_instant(std::string_view text) {
   + std::chrono::minutes{minutes} + std::chrono::seconds{seconds}
   + std::chrono::microseconds{micros};
 }
-
-// Reads one column after the other. Asking a row for a column copies two
-// shared pointers; this does it once a row.
-class column_reader {
-public:
-  explicit column_reader(const pqxx::row& row) : at_(row.cbegin()) {
-    // nop
-  }
-
-  std::string text() {
-    return std::string{next().view()};
-  }
-
-  std::string_view view() {
-    return next().view();
-  }
-
-  std::optional<std::string> maybe_text() {
-    const auto& field = next();
-    if (field.is_null())
-      return std::nullopt;
-    return std::string{field.view()};
-  }
-
-  template <class T>
-  T number() {
-    const auto& field = next();
-    auto rest = field.view();
-    T result{};
-    if (!take_number(rest, result) || !rest.empty())
-      throw pqxx::conversion_error{"no number: " + std::string{field.view()}};
-    return result;
-  }
-
-  // Counters that somebody set to nonsense by hand must not stop the job.
-  uint32_t count() {
-    return static_cast<uint32_t>(std::max(number<int32_t>(), 0));
-  }
-
-  bool flag() {
-    return next().view() == "t";
-  }
-
-  timestamp time() {
-    return read_time(next());
-  }
-
-  std::optional<timestamp> maybe_time() {
-    return reeve::maybe_time(next());
-  }
-
-  json_text json() {
-    return read_json_text(next());
-  }
-
-private:
-  const pqxx::field& next() {
-    if (started_)
-      ++at_;
-    started_ = true;
-    return at_;
-  }
-
-  pqxx::const_row_iterator at_;
-  bool started_ = false;
-};
 
 verdict verdict_from(std::string_view text) {
   for (auto x : {verdict::complete, verdict::retry, verdict::retry_unspent,
@@ -200,7 +134,7 @@ std::optional<std::string> read_text(const pqxx::field& field) {
 
 job read_job(const pqxx::row& row) {
   job result;
-  column_reader next{row};
+  postgres_columns next{row};
   result.seq = next.number<int64_t>();
   result.id = next.text();
   result.type = next.text();
@@ -228,9 +162,40 @@ job read_job(const pqxx::row& row) {
   result.started_at = next.maybe_time();
   result.finished_at = next.maybe_time();
   result.updated_at = next.time();
-  result.used.input_tokens = next.number<uint64_t>();
-  result.used.output_tokens = next.number<uint64_t>();
-  result.used.images = next.number<uint64_t>();
+  result.used.input_tokens = next.amount();
+  result.used.output_tokens = next.amount();
+  result.used.images = next.amount();
+  result.trace = {next.text(), next.text()};
+  return result;
+}
+
+job read_claimed(const pqxx::row& row, timestamp now) {
+  job result;
+  postgres_columns next{row};
+  result.seq = next.number<int64_t>();
+  result.id = next.text();
+  result.type = next.text();
+  result.status = job_status::processing;
+  result.target_id = next.text();
+  result.user_id = next.maybe_text();
+  result.payload = next.json();
+  result.error_message = next.maybe_text();
+  result.attempts = next.count();
+  result.max_attempts = next.count();
+  result.priority = next.number<int32_t>();
+  result.unique_key = next.maybe_text();
+  result.run_at = next.time();
+  result.unspent.throttled = next.count();
+  result.unspent.provider_down = next.count();
+  result.unspent.interrupted = next.count();
+  result.version = next.number<int64_t>();
+  result.run = next.number<int64_t>();
+  result.created_at = next.time();
+  result.started_at = now;
+  result.updated_at = now;
+  result.used.input_tokens = next.amount();
+  result.used.output_tokens = next.amount();
+  result.used.images = next.amount();
   result.trace = {next.text(), next.text()};
   return result;
 }

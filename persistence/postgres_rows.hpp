@@ -24,6 +24,12 @@ inline constexpr int postgres_job_columns = 32;
 
 job read_job(const pqxx::row& row);
 
+/// A job whose run starts `now`, from the columns that a claim answers with.
+job read_claimed(const pqxx::row& row, timestamp now);
+
+/// How many those are.
+inline constexpr int postgres_claimed_columns = 23;
+
 /// Columns: run, node, started_at, finished_at, outcome, error, decision, why,
 /// next_run_at.
 attempt read_attempt(const pqxx::row& row);

@@ -1,5 +1,6 @@
 // persistence/postgres_settle.cpp -- how runs end by what their actors say.
-#include "persistence/postgres_rows.hpp"
+#include "persistence/postgres_completions.hpp"
+#include "persistence/postgres_fragments.hpp"
 #include "persistence/postgres_writer.hpp"
 #include "persistence/store_rules.hpp"
 #include "persistence/text.hpp"
@@ -30,7 +31,7 @@ constexpr postgres_statement was_settled_sql{"was_settled", R"(
 using run_key = std::pair<int64_t, int64_t>;
 
 run_key key_of(const settle_write& x) {
-  return {x.claimed.seq, x.claimed.run};
+  return {x.claimed->seq, x.claimed->run};
 }
 
 struct run_key_hash {
@@ -39,50 +40,12 @@ struct run_key_hash {
   }
 };
 
-// Columns: those that `complete_statement` returns.
-job completed(const settle_write& x, const pqxx::row& row) {
-  auto result = x.claimed;
-  result.status = job_status::completed;
-  result.result = x.result;
-  result.progress_percent = 100;
-  result.progress_message.clear();
-  result.error_message.reset();
-  result.reason.clear();
-  result.cancel_requested = false;
-  result.version = row[2].as<int64_t>();
-  result.attempts = row[3].as<uint32_t>();
-  result.started_at = read_time(row[4]);
-  result.finished_at = read_time(row[5]);
-  result.updated_at = *result.finished_at;
-  result.used = {row[6].as<uint64_t>(), row[7].as<uint64_t>(),
-                 row[8].as<uint64_t>()};
-  return result;
-}
-
 } // namespace
 
-// Deletes what still runs as claimed; what is not returned does not. Read-only
-// columns of a record, and what a claim set, are as the caller knows them.
-const postgres_statement complete_statement{"complete", R"(
-  WITH ended AS (
-    DELETE FROM reeve.running r
-    USING unnest($1::bigint[], $2::bigint[], $3::text[])
-      AS t(seq, run, result)
-    WHERE r.seq = ANY(ARRAY[t.seq]) AND r.run = t.run
-    RETURNING r.seq, r.job_type, r.run_at, r.run, r.attempts, r.throttled,
-      r.provider_down, r.interrupted, r.version, r.started_at, t.result),
-  counted AS (
-    INSERT INTO reeve.finished_counts (job_type, outcome, jobs)
-    SELECT job_type, 'COMPLETED', count(*) FROM ended GROUP BY job_type)
-  UPDATE reeve.job j SET outcome = 'COMPLETED', result = e.result::jsonb,
-    error_message = NULL, attempts = e.attempts, run = e.run,
-    throttled = e.throttled, provider_down = e.provider_down,
-    interrupted = e.interrupted, version = e.version + 1, run_at = e.run_at,
-    started_at = e.started_at, finished_at = greatest(now(), e.started_at),
-    updated_at = greatest(now(), e.started_at), fingerprint = NULL
-  FROM ended e WHERE j.seq = ANY(ARRAY[e.seq])
-  RETURNING j.seq, j.run, j.version, j.attempts, j.started_at, j.finished_at,
-    j.input_tokens, j.output_tokens, j.images)"};
+const postgres_statement complete_statement{
+  "complete", "WITH" REEVE_COMPLETED_RUNS("$1", "$2", "$3") R"(
+  SELECT seq, run, version, finished_at, input_tokens, output_tokens, images
+  FROM completed)"};
 
 bool postgres_writer::is_plain(const settle_write& x) {
   return x.decision == verdict::complete && x.effects.empty();
@@ -119,34 +82,12 @@ std::vector<const postgres_writer::slot<settle_write>*> postgres_writer::
   complete(std::vector<const slot<settle_write>*> slots) {
   if (slots.empty())
     return slots;
-  // The order in which everybody locks runs.
-  auto key_in = [](const auto* x) { return key_of(x->what); };
-  std::ranges::sort(slots, {}, key_in);
-  std::vector<int64_t> seqs, runs;
-  std::vector<std::optional<std::string_view>> results;
-  seqs.reserve(slots.size());
-  runs.reserve(slots.size());
-  results.reserve(slots.size());
-  for (const auto* x : slots) {
-    seqs.push_back(x->what.claimed.seq);
-    runs.push_back(x->what.claimed.run);
-    results.emplace_back();
-    if (!x->what.result.is_null())
-      results.back() = x->what.result.text();
-  }
-  std::vector<bool> done(slots.size());
-  for (const auto& row :
-       run(complete_statement, pqxx::params{seqs, runs, results})) {
-    const run_key key{row[0].as<int64_t>(), row[1].as<int64_t>()};
-    const auto at = std::ranges::lower_bound(slots, key, {}, key_in);
-    (*at)->answer = changed{completed((*at)->what, row)};
-    done[static_cast<size_t>(at - slots.begin())] = true;
-  }
-  std::vector<const slot<settle_write>*> lost;
-  for (size_t i = 0; i < slots.size(); ++i)
-    if (!done[i])
-      lost.push_back(slots[i]);
-  return lost;
+  completions ends{std::move(slots)};
+  pqxx::params values;
+  ends.add_to(values);
+  for (const auto& row : run(complete_statement, values))
+    ends.answer(postgres_columns{row});
+  return ends.unanswered();
 }
 
 // Ends of all kinds. Returns those whose run is no longer under way.
@@ -157,14 +98,14 @@ std::vector<const postgres_writer::slot<settle_write>*> postgres_writer::
     return lost;
   std::vector<int64_t> seqs;
   for (const auto* x : slots)
-    seqs.push_back(x->what.claimed.seq);
+    seqs.push_back(x->what.claimed->seq);
   const auto held = hold_runs(seqs);
   std::vector<run_end> ends;
   std::vector<owned_effect> effects;
   for (const auto* x : slots) {
     const auto& what = x->what;
-    const auto it = held.find(what.claimed.seq);
-    if (it == held.end() || it->second.first != what.claimed.run) {
+    const auto it = held.find(what.claimed->seq);
+    if (it == held.end() || it->second.first != what.claimed->run) {
       lost.push_back(x);
       continue;
     }
@@ -203,8 +144,8 @@ postgres_writer::held_runs postgres_writer::hold_runs(
 postgres_writer::run_end postgres_writer::decide(const settle_write& x,
                                                  bool cancel_requested) {
   run_end result;
-  result.seq = x.claimed.seq;
-  result.run = x.claimed.run;
+  result.seq = x.claimed->seq;
+  result.run = x.claimed->run;
   result.node = x.owner.node;
   result.outcome = x.outcome;
   result.decision = effective_decision(x.decision, cancel_requested);
@@ -224,11 +165,11 @@ void postgres_writer::settle_again(
   std::vector<int64_t> seqs, runs;
   std::vector<int> were_lost;
   for (const auto* x : lost) {
-    x->answer = lease_is_lost(x->what.claimed.seq, x->what.claimed.run);
+    x->answer = lease_is_lost(x->what.claimed->seq, x->what.claimed->run);
     if (!x->repeated)
       continue;
-    seqs.push_back(x->what.claimed.seq);
-    runs.push_back(x->what.claimed.run);
+    seqs.push_back(x->what.claimed->seq);
+    runs.push_back(x->what.claimed->run);
     were_lost.push_back(x->what.outcome == run_outcome::lost ? 1 : 0);
   }
   if (seqs.empty())
@@ -245,7 +186,7 @@ void postgres_writer::settle_again(
     jobs.emplace(x.seq, std::move(x));
   for (const auto* x : lost) {
     if (x->repeated && done_before.contains(key_of(x->what)))
-      x->answer = changed{jobs.at(x->what.claimed.seq)};
+      x->answer = changed{jobs.at(x->what.claimed->seq)};
   }
 }
 

@@ -62,6 +62,21 @@ refusal refusal_from(const std::exception& err, const write& what) {
   return {refusal_code::invalid_argument, message_of(err)};
 }
 
+std::vector<postgres_item> items_of(const std::vector<write_entry>& batch,
+                                    std::vector<write_answer>& answers) {
+  std::vector<postgres_item> result;
+  result.reserve(batch.size());
+  for (size_t i = 0; i < batch.size(); ++i)
+    result.push_back({&batch[i], &answers[i]});
+  return result;
+}
+
+// Something is committed, and what went wrong afterwards says nothing against
+// it: who repeats the batch looks first.
+store_unavailable committed_unseen(const std::exception& err) {
+  return store_unavailable{"postgresql: " + message_of(err)};
+}
+
 // Repeats `f` while it loses against other transactions.
 template <class F>
 auto with_retries(F f) {
@@ -99,9 +114,9 @@ std::vector<write_answer> postgres_store::apply(
     return {};
   return session_.translated([&] {
     plan_once();
-    if (auto result = with_retries([&] { return apply_together(batch); }))
+    if (auto result = with_retries([&] { return apply_at_once(batch); }))
       return *std::move(result);
-    return with_retries([&] { return apply_each(batch); });
+    return apply_in_transactions(batch);
   });
 }
 
@@ -144,26 +159,71 @@ bool postgres_store::was_blocked_lately() const {
     < short_waits_after_block;
 }
 
+// One program that keeps its transaction open must not stop all others.
+bool postgres_store::is_against_a_write(const std::exception& err) {
+  const auto why = classify(err);
+  if (why == postgres_failure::blocked)
+    blocked_at_ = std::chrono::steady_clock::now();
+  return why == postgres_failure::blocked || why == postgres_failure::refused;
+}
+
+std::optional<std::vector<write_answer>> postgres_store::apply_at_once(
+  const std::vector<write_entry>& batch) {
+  if (was_blocked_lately())
+    return std::nullopt;
+  std::vector<write_answer> result(batch.size());
+  const auto items = items_of(batch, result);
+  const auto are_ends = is_one_statement(batch);
+  if (!are_ends && !postgres_writer::is_one_start(items))
+    return std::nullopt;
+  std::vector<size_t> open;
+  try {
+    pqxx::nontransaction tx{session_.connection()};
+    postgres_writer writer{session_, tx, false};
+    if (are_ends)
+      writer.apply(items);
+    else
+      open = writer.start_at_once(items);
+  } catch (const pqxx::failure& err) {
+    // The statement failed, and left nothing.
+    if (!is_against_a_write(err))
+      throw;
+    return apply_each(batch);
+  } catch (const std::exception& err) {
+    throw committed_unseen(err);
+  }
+  if (open.empty())
+    return result;
+  // Most often the claim, since other jobs are due. Whatever becomes of it, the
+  // rest is committed, and nothing here may have it done again.
+  std::vector<write_entry> rest;
+  for (auto i : open)
+    rest.push_back(batch[i]);
+  try {
+    auto answers = apply_in_transactions(rest);
+    for (size_t i = 0; i < open.size(); ++i)
+      result[open[i]] = std::move(answers[i]);
+  } catch (const std::exception& err) {
+    throw committed_unseen(err);
+  }
+  return result;
+}
+
+std::vector<write_answer> postgres_store::apply_in_transactions(
+  const std::vector<write_entry>& batch) {
+  if (auto result = with_retries([&] { return apply_together(batch); }))
+    return *std::move(result);
+  return with_retries([&] { return apply_each(batch); });
+}
+
 std::optional<std::vector<write_answer>> postgres_store::apply_together(
   const std::vector<write_entry>& batch, postgres_writer::arrivals_by way) {
   std::vector<write_answer> result(batch.size());
-  std::vector<postgres_item> items;
-  for (size_t i = 0; i < batch.size(); ++i)
-    items.push_back({&batch[i], &result[i]});
   try {
-    if (!was_blocked_lately() && is_one_statement(batch)) {
-      pqxx::nontransaction tx{session_.connection()};
-      postgres_writer{session_, tx, false, way}.apply(items);
-      return result;
-    }
-    if (!was_blocked_lately() && postgres_writer::is_one_start(items)) {
-      add_and_start(batch, items);
-      return result;
-    }
     pqxx::work tx{session_.connection()};
     if (was_blocked_lately())
       tx.exec(short_wait_sql);
-    postgres_writer{session_, tx, false, way}.apply(items);
+    postgres_writer{session_, tx, false, way}.apply(items_of(batch, result));
     tx.commit();
     return result;
   } catch (const postgres_writer::copy_refused&) {
@@ -171,47 +231,16 @@ std::optional<std::vector<write_answer>> postgres_store::apply_together(
   } catch (const postgres_writer::needs_savepoints&) {
     return std::nullopt;
   } catch (const std::exception& err) {
-    // One program that keeps its transaction open must not stop all others.
-    const auto why = classify(err);
-    if (why == postgres_failure::blocked)
-      blocked_at_ = std::chrono::steady_clock::now();
-    else if (why != postgres_failure::refused)
+    if (!is_against_a_write(err))
       throw;
     return std::nullopt;
-  }
-}
-
-// One statement, hence a transaction by itself. Where it leaves the claim open,
-// most often since other jobs are due, that follows in a second one: whatever
-// becomes of it, the job is in, and nothing here may have it added again.
-void postgres_store::add_and_start(const std::vector<write_entry>& batch,
-                                   std::span<const postgres_item> items) {
-  {
-    pqxx::nontransaction tx{session_.connection()};
-    if (postgres_writer{session_, tx, false}.start_at_once(items))
-      return;
-  }
-  auto i = std::ranges::find_if(batch, [](const write_entry& x) {
-    return std::holds_alternative<claim_write>(x.what);
-  });
-  auto& answer = *items[static_cast<size_t>(i - batch.begin())].answer;
-  try {
-    auto found = with_retries([&] { return apply_together({*i}); });
-    answer = found ? std::move(found->front())
-                   : refusal{refusal_code::blocked, "the claim was refused"};
-  } catch (const std::exception& err) {
-    if (classify(err) == postgres_failure::unavailable)
-      throw;
-    answer = refusal{refusal_code::blocked, message_of(err)};
   }
 }
 
 std::vector<write_answer> postgres_store::apply_each(
   const std::vector<write_entry>& batch) {
   std::vector<write_answer> result(batch.size());
-  std::vector<postgres_item> items;
-  for (size_t i = 0; i < batch.size(); ++i)
-    items.push_back({&batch[i], &result[i]});
+  auto items = items_of(batch, result);
   // `write` lists its alternatives in the order in which they are applied.
   std::ranges::stable_sort(
     items, {}, [](const postgres_item& x) { return x.entry->what.index(); });

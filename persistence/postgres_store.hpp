@@ -78,12 +78,18 @@ private:
   /// True for a while after a batch was blocked.
   bool was_blocked_lately() const;
 
+  /// Whether a write of the batch, and not the connection, is the reason.
+  bool is_against_a_write(const std::exception& err);
+
+  /// As one statement, which is a transaction by itself. Empty: it takes more.
+  std::optional<std::vector<write_answer>> apply_at_once(
+    const std::vector<write_entry>& batch);
+  std::vector<write_answer> apply_in_transactions(
+    const std::vector<write_entry>& batch);
   /// Empty: the batch has a write that must be refused alone.
   std::optional<std::vector<write_answer>> apply_together(
     const std::vector<write_entry>& batch,
     postgres_writer::arrivals_by way = postgres_writer::arrivals_by::copy);
-  void add_and_start(const std::vector<write_entry>& batch,
-                     std::span<const postgres_item> items);
 
   std::vector<write_answer> apply_each(const std::vector<write_entry>& batch);
 

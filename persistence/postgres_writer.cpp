@@ -17,16 +17,6 @@ constexpr postgres_statement jobs_by_seq_sql{
 
 } // namespace
 
-template <class T>
-std::vector<postgres_writer::slot<T>> postgres_writer::pick(
-  std::span<const postgres_item> items) {
-  std::vector<slot<T>> result;
-  for (const auto& item : items)
-    if (const auto* what = std::get_if<T>(&item.entry->what))
-      result.push_back({*what, item.entry->repeated, *item.answer});
-  return result;
-}
-
 void postgres_writer::apply(std::span<const postgres_item> items) {
   hold_accounts(items);
   starter_ = starter_of(items);
@@ -57,12 +47,6 @@ void postgres_writer::apply(std::span<const postgres_item> items) {
   for (const auto& x : pick<claim_write>(items))
     if (!starter_ || !starter_->is_answered)
       claim(x);
-}
-
-bool postgres_writer::start_at_once(std::span<const postgres_item> items) {
-  starter_ = starter_of(items);
-  enqueue(pick<enqueue_write>(items), {});
-  return starter_->is_answered;
 }
 
 std::vector<job> postgres_writer::jobs_by_seq(

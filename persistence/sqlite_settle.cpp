@@ -121,16 +121,16 @@ Row read_run(const sqlite_query& query) {
 } // namespace
 
 write_answer sqlite_writer::on(const settle_write& x, bool repeated) {
-  const auto seq = x.claimed.seq;
+  const auto seq = x.claimed->seq;
   if (auto no = check(x))
     return *std::move(no);
   if (auto ended = complete_as_claimed(x))
     return changed{*std::move(ended)};
-  const auto row = find_run(seq, x.claimed.run);
+  const auto row = find_run(seq, x.claimed->run);
   if (!row) {
-    if (repeated && was_settled(seq, x.claimed.run))
+    if (repeated && was_settled(seq, x.claimed->run))
       return changed_job(seq);
-    return lease_is_lost(seq, x.claimed.run);
+    return lease_is_lost(seq, x.claimed->run);
   }
   run_end end;
   end.outcome = x.outcome;
@@ -141,7 +141,7 @@ write_answer sqlite_writer::on(const settle_write& x, bool repeated) {
     end.due = later(now_, x.delay);
   if (end.decision != verdict::complete) {
     end.error = storable_error(x.error);
-  } else if (!store_effects(x.effects, x.claimed.id)) {
+  } else if (!store_effects(x.effects, x.claimed->id)) {
     end.outcome = run_outcome::failed_permanently;
     end.decision = verdict::fail;
     end.error = target_gone_message;
@@ -154,7 +154,7 @@ write_answer sqlite_writer::on(const settle_write& x, bool repeated) {
 }
 
 std::optional<job> sqlite_writer::complete_as_claimed(const settle_write& x) {
-  const auto& was = x.claimed;
+  const auto& was = *x.claimed;
   if (x.decision != verdict::complete || !x.effects.empty() || !was.started_at)
     return std::nullopt;
   {

@@ -253,7 +253,7 @@ std::optional<refusal> check(const settle_write& x) {
     return std::nullopt;
   checker checks;
   checks.json_value("result", x.result);
-  check_effects(checks, x.effects, x.claimed.id);
+  check_effects(checks, x.effects, x.claimed->id);
   return checks.problem;
 }
 

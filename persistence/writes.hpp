@@ -47,7 +47,7 @@ struct enqueue_write {
   std::string type;
   std::string target_id;
   std::optional<std::string> user_id;
-  json_text payload = nlohmann::json::object();
+  json_text payload = json_text::empty_object();
   int32_t priority = 0;
   /// Empty: due at once, by the store's clock.
   std::optional<timestamp> run_at;
@@ -115,8 +115,9 @@ using effect =
 /// Ends one run of a job, or touches nothing (`lease_lost`) when job, run and
 /// PROCESSING no longer hold. Answer: `changed`.
 struct settle_write {
-  /// The job as it was claimed.
-  job claimed;
+  /// The job as it was claimed; never null. May keep the other runs of its
+  /// bundle in memory.
+  job_ptr claimed;
   lease_owner owner;
   run_outcome outcome = run_outcome::completed;
   verdict decision = verdict::complete;

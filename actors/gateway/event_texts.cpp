@@ -7,7 +7,7 @@
 
 namespace reeve {
 
-event_texts::text_ptr event_texts::of(const std::shared_ptr<const job>& what) {
+event_texts::text_ptr event_texts::of(const job_ptr& what) {
   auto found = std::find_if(entries_.rbegin(), entries_.rend(),
                             [&](const entry& x) { return x.what == what; });
   if (found != entries_.rend())

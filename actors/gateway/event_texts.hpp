@@ -22,7 +22,7 @@ public:
   static constexpr size_t max_bytes = 1024 * 1024;
 
   /// The job as the API shows it.
-  text_ptr of(const std::shared_ptr<const job>& what);
+  text_ptr of(const job_ptr& what);
 
   /// How many texts had to be written so far.
   size_t written() const noexcept {
@@ -32,7 +32,7 @@ public:
 private:
   struct entry {
     /// Kept, so that no other job gets its address.
-    std::shared_ptr<const job> what;
+    job_ptr what;
     text_ptr text;
   };
 

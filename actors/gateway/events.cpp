@@ -94,8 +94,7 @@ std::optional<int64_t> last_event_id(const exchange& x) {
 // ids below.
 
 // Versions only grow; the last one ends the stream.
-void show(exchange& x, job_stream& stream,
-          const std::shared_ptr<const job>& what) {
+void show(exchange& x, job_stream& stream, const job_ptr& what) {
   if (what->version <= stream.shown)
     return;
   stream.shown = what->version;
@@ -122,8 +121,7 @@ void poll(exchange& x, std::shared_ptr<job_stream> stream) {
 }
 
 void open_job_stream(exchange& x, std::shared_ptr<job_stream> stream,
-                     const std::vector<job_event>& replay,
-                     const std::shared_ptr<const job>& now) {
+                     const std::vector<job_event>& replay, const job_ptr& now) {
   require_visible(x, now->user_id);
   begin_events(x);
   stream->started = true;

@@ -221,11 +221,11 @@ write_answer fake_store::handle(const heartbeat_write&, bool) {
 }
 
 write_answer fake_store::handle(const settle_write& x, bool repeated) {
-  auto* what = db_->find_running(x.claimed.seq, x.claimed.run);
+  auto* what = db_->find_running(x.claimed->seq, x.claimed->run);
   if (what == nullptr) {
     // After a commit in doubt the first try's answer is the right one.
-    auto i = db_->jobs.find(x.claimed.seq);
-    if (repeated && i != db_->jobs.end() && i->second.run == x.claimed.run)
+    auto i = db_->jobs.find(x.claimed->seq);
+    if (repeated && i != db_->jobs.end() && i->second.run == x.claimed->run)
       return changed{i->second};
     return lease_lost();
   }
@@ -236,7 +236,7 @@ write_answer fake_store::handle(const settle_write& x, bool repeated) {
     error = target_gone_message;
   }
   // Effects may have undone what they had stored.
-  what = db_->find_running(x.claimed.seq, x.claimed.run);
+  what = db_->find_running(x.claimed->seq, x.claimed->run);
   switch (decision) {
     case verdict::complete:
       what->status = job_status::completed;

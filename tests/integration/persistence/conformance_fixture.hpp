@@ -218,9 +218,17 @@ struct conformance_fixture {
     return start(me);
   }
 
+  // The same for a run that never was.
+  static settle_write next_run_of(settle_write x) {
+    auto run = *x.claimed;
+    ++run.run;
+    x.claimed = std::make_shared<const job>(std::move(run));
+    return x;
+  }
+
   settle_write ending(const job& x, run_outcome outcome, verdict decision) {
     settle_write result;
-    result.claimed = x;
+    result.claimed = std::make_shared<const job>(x);
     result.owner = me;
     result.outcome = outcome;
     result.decision = decision;

@@ -14,7 +14,7 @@ struct san_fixture : fixture {
   knowledge_card card(std::optional<std::string> user, floats embedding) {
     add(new_scrap_job());
     auto wanted = ending(start(), run_outcome::completed, verdict::complete);
-    auto x = card_for(wanted.claimed);
+    auto x = card_for(*wanted.claimed);
     x.user_id = std::move(user);
     x.embedding = std::move(embedding);
     wanted.effects.push_back(x);
@@ -47,7 +47,7 @@ struct san_fixture : fixture {
     T result;
     result.id = make_uuid();
     result.daily_summary_id = what.id;
-    result.job_id = wanted.claimed.id;
+    result.job_id = wanted.claimed->id;
     result.user_id = what.user_id;
     result.content = std::move(content);
     result.model = "local";
@@ -203,13 +203,13 @@ SCENARIO("what texts refer to is kept as it was") {
   til_entry til;
   til.id = make_uuid();
   til.daily_summary_id = what.id;
-  til.job_id = wanted.claimed.id;
+  til.job_id = wanted.claimed->id;
   til.content = "a text";
   til.card_ids = {make_uuid(), "\"{,}\\", ""};
   recall_entry recall;
   recall.id = make_uuid();
   recall.daily_summary_id = what.id;
-  recall.job_id = wanted.claimed.id;
+  recall.job_id = wanted.claimed->id;
   recall.related = {{make_uuid(), 0.1}, {make_uuid(), -1.0 / 3}};
   wanted.effects = {til, recall};
   get<changed>(wanted);

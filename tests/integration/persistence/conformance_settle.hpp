@@ -225,7 +225,7 @@ SCENARIO("two thousand ends of all kinds go into one batch") {
         end(success, "lease_lost");
         break;
       case 5:
-        ++success.claimed.run;
+        success = next_run_of(success);
         end(success, "lease_lost");
         break;
       case 6:
@@ -287,7 +287,7 @@ SCENARIO("a result no store can keep is refused, and the run goes on") {
   auto wanted = ending(start(), run_outcome::completed, verdict::complete);
   wanted.result = {{"text", std::string("\0", 1)}};
   CHECK_EQ(refused(wanted), "invalid_argument");
-  CHECK_EQ(state(wanted.claimed), "PROCESSING");
+  CHECK_EQ(state(*wanted.claimed), "PROCESSING");
   wanted.result = nlohmann::json::array({"한글", 0.1, nullptr});
   CHECK(get<changed>(wanted).job.result == wanted.result);
 }

@@ -32,6 +32,13 @@ struct start_fixture : fixture {
     return result;
   }
 
+  static job get(const write_answer& x) {
+    REQUIRE(std::holds_alternative<enqueued>(x));
+    return std::get<enqueued>(x).job;
+  }
+
+  using fixture::get;
+
   static std::vector<std::string> ids(const std::vector<job>& jobs) {
     std::vector<std::string> result;
     for (const auto& x : jobs)
@@ -249,6 +256,74 @@ SCENARIO("an end in the same transaction makes no difference") {
   CHECK_EQ(ids(std::get<claimed>(answers[1]).jobs),
            ids({std::get<enqueued>(answers[2]).job}));
   CHECK_EQ(state(running), "COMPLETED");
+}
+
+SCENARIO("ends in the same transaction are answered each for itself") {
+  auto one = together({new_job()}, claim(1)).got.jobs.at(0);
+  auto two = together({new_job()}, claim(1)).got.jobs.at(0);
+  auto gone = together({new_job()}, claim(1)).got.jobs.at(0);
+  complete(gone);
+  auto wanted = new_job();
+  const auto done = run_outcome::completed;
+  auto answers = store->apply({{ending(two, done, verdict::complete)},
+                               {ending(gone, done, verdict::complete)},
+                               {wanted},
+                               {claim(3)},
+                               {ending(one, done, verdict::complete)}});
+  auto ended = [&](size_t i, const job& was) {
+    REQUIRE(std::holds_alternative<changed>(answers[i]));
+    const auto& now = std::get<changed>(answers[i]).job;
+    CHECK_EQ(seen(now), seen(this->now(was)));
+    CHECK_EQ(state(was), "COMPLETED");
+    CHECK_EQ(now.result.text(), R"({"answer":42})");
+  };
+  ended(0, two);
+  ended(4, one);
+  CHECK_EQ(code_of(answers[1]), "lease_lost");
+  CHECK_EQ(ids(std::get<claimed>(answers[3]).jobs), ids({get(answers[2])}));
+  CHECK_EQ(state(get(answers[2])), "PROCESSING");
+}
+
+SCENARIO("ends are committed whatever becomes of the job beside them") {
+  const auto done = run_outcome::completed;
+  auto run = together({new_job()}, claim(1)).got.jobs.at(0);
+  auto same_id = new_job();
+  same_id.id = run.id;
+  auto answers = store->apply(
+    {{ending(run, done, verdict::complete)}, {claim(3)}, {same_id}});
+  CHECK(std::holds_alternative<changed>(answers[0]));
+  CHECK_EQ(code_of(answers[2]), "invalid_argument");
+  REQUIRE(std::holds_alternative<claimed>(answers[1]));
+  CHECK(std::get<claimed>(answers[1]).jobs.empty());
+  CHECK_EQ(state(run), "COMPLETED");
+  // Others are due: the claim takes them in their turn.
+  run = together({new_job()}, claim(1)).got.jobs.at(0);
+  auto older = add();
+  answers = store->apply(
+    {{ending(run, done, verdict::complete)}, {claim(1)}, {new_job()}});
+  CHECK(std::holds_alternative<changed>(answers[0]));
+  CHECK_EQ(ids(std::get<claimed>(answers[1]).jobs), ids({older}));
+  CHECK_EQ(state(get(answers[2])), "PENDING");
+  CHECK_EQ(state(run), "COMPLETED");
+}
+
+SCENARIO("an end and a start whose commit was in doubt are found again") {
+  auto run = together({new_job()}, claim(1)).got.jobs.at(0);
+  std::vector<write_entry> batch{
+    {ending(run, run_outcome::completed, verdict::complete)},
+    {claim(3)},
+    {new_job()}};
+  auto first = store->apply(batch);
+  for (auto& x : batch)
+    x.repeated = true;
+  auto again = store->apply(batch);
+  REQUIRE(std::holds_alternative<changed>(again[0]));
+  CHECK_EQ(seen(std::get<changed>(again[0]).job), seen(now(run)));
+  REQUIRE(std::holds_alternative<claimed>(again[1]));
+  CHECK_EQ(ids(std::get<claimed>(again[1]).jobs),
+           ids(std::get<claimed>(first[1]).jobs));
+  CHECK_EQ(get(again[2]).id, get(first[2]).id);
+  CHECK_EQ(now(get(first[2])).run, 1);
 }
 
 SCENARIO("a job that is refused takes no claim along") {

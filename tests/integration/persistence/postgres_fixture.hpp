@@ -52,9 +52,17 @@ struct postgres_fixture {
     return result.jobs.front();
   }
 
+  // The same for a run that never was.
+  static settle_write next_run_of(settle_write x) {
+    auto run = *x.claimed;
+    ++run.run;
+    x.claimed = std::make_shared<const job>(std::move(run));
+    return x;
+  }
+
   settle_write completion(const job& x) {
     settle_write result;
-    result.claimed = x;
+    result.claimed = std::make_shared<const job>(x);
     result.owner = me;
     result.result = {{"answer", 42}};
     return result;

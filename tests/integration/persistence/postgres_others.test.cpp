@@ -204,7 +204,7 @@ SCENARIO("a row that cannot be read costs the others nothing") {
   add(new_scrap_job());
   auto end = completion_with_card(start());
   get<changed>(end);
-  const auto scrap_id = end.claimed.target_id;
+  const auto scrap_id = end.claimed->target_id;
   exec("INSERT INTO reeve.knowledge_cards (id, scrap_id, job_id, summary, tags,"
        " embedding, model) VALUES (gen_random_uuid(), '"
        + scrap_id
@@ -212,7 +212,7 @@ SCENARIO("a row that cannot be read costs the others nothing") {
          " 'x')");
   CHECK_EQ(store->cards_of_scrap(scrap_id, 9).size(), 1u);
   exec("UPDATE reeve.job SET throttled = -1");
-  CHECK_EQ(store->find_job(end.claimed.id)->unspent.throttled, 0u);
+  CHECK_EQ(store->find_job(end.claimed->id)->unspent.throttled, 0u);
 }
 
 SCENARIO("what no server said is no loss of the connection") {

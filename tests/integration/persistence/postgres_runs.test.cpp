@@ -109,7 +109,7 @@ SCENARIO("ends are counted once, whatever they were") {
   for (const auto& x : get<claimed>(claim_write{me, types, 4}).jobs)
     batch.push_back({completion(x), false});
   batch.push_back(batch.front());
-  auto fails = completion(std::get<settle_write>(batch[1].what).claimed);
+  auto fails = completion(*std::get<settle_write>(batch[1].what).claimed);
   fails.decision = verdict::fail;
   batch[1].what = fails;
   store->apply(batch);
@@ -131,7 +131,7 @@ SCENARIO("a batch of many ends is one transaction") {
     if (batch.size() % 4 == 1)
       end.decision = verdict::fail;
     if (batch.size() % 4 == 2)
-      end.claimed.run += 1;
+      end = next_run_of(end);
     if (batch.size() % 4 == 3)
       end.result = {{"text", std::string("\0", 1)}};
     batch.push_back({std::move(end), false});

@@ -84,6 +84,56 @@ SCENARIO("a job that starts as it comes in never stands in the queue") {
   CHECK_EQ(counted("queue", "n_tup_ins"), 0);
 }
 
+SCENARIO("ends that come with a job share its statement") {
+  auto run = as<claimed>(store->apply({{wish(1)}, {new_job()}}).at(0)).jobs[0];
+  pqxx::connection db{backend.url};
+  pqxx::nontransaction{db}.exec(R"(
+    CREATE TABLE public.seen (what text, at timestamptz, xid xid8);
+    CREATE FUNCTION public.see() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      INSERT INTO public.seen
+      VALUES (TG_OP, statement_timestamp(), pg_current_xact_id());
+      RETURN NULL;
+    END $$;
+    CREATE TRIGGER seen AFTER INSERT OR DELETE ON reeve.running
+    FOR EACH ROW EXECUTE FUNCTION public.see())");
+  auto added = new_job();
+  auto answers = store->apply({{wish(2)}, {added}, {completion(run)}});
+  auto got = as<claimed>(answers[0]);
+  REQUIRE_EQ(got.jobs.size(), 1u);
+  CHECK_EQ(got.jobs[0].id, added.id);
+  CHECK(as<changed>(answers[2]).job.status == job_status::completed);
+  CHECK_EQ(backend.number("SELECT count(*) FROM public.seen"), 2);
+  CHECK_EQ(backend.number("SELECT count(DISTINCT (at, xid)) FROM public.seen"),
+           1);
+  store.reset();
+  await_counted("running", "n_tup_del", 1);
+  CHECK_EQ(counted("queue", "n_tup_ins"), 0);
+}
+
+SCENARIO("what cannot be read of a committed start is looked for again") {
+  auto run = as<claimed>(store->apply({{wish(1)}, {new_job()}}).at(0)).jobs[0];
+  pqxx::connection db{backend.url};
+  // Years that only PostgreSQL can count: the end is in, its answer no time.
+  pqxx::nontransaction{db}.exec("UPDATE reeve.running"
+                                " SET started_at = 'infinity'");
+  auto added = new_job();
+  std::vector<write_entry> batch{{wish(2)}, {added}, {completion(run)}};
+  unavailable([&] { store->apply(batch); });
+  CHECK_EQ(backend.number("SELECT count(*) FROM job"
+                          " WHERE outcome = 'COMPLETED'"),
+           1);
+  store->reconnect();
+  for (auto& x : batch)
+    x.repeated = true;
+  auto answers = store->apply(batch);
+  CHECK(as<enqueued>(answers[1]).kind == enqueue_kind::created);
+  auto got = as<claimed>(answers[0]);
+  REQUIRE_EQ(got.jobs.size(), 1u);
+  CHECK_EQ(got.jobs[0].id, added.id);
+  CHECK_EQ(got.jobs[0].run, 1);
+}
+
 SCENARIO("a start at once does not read a long queue") {
   pqxx::connection db{backend.url};
   pqxx::nontransaction{db}.exec(R"(

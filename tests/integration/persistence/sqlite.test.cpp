@@ -226,7 +226,7 @@ SCENARIO("a clock that is set back ends no job before its start") {
   REQUIRE_EQ(running.size(), 1u);
   now -= 1h;
   settle_write wanted;
-  wanted.claimed = running.front();
+  wanted.claimed = std::make_shared<const reeve::job>(running.front());
   wanted.owner = {"a", 1};
   auto ended = get<changed>(store, wanted).job;
   CHECK(*ended.finished_at >= *ended.started_at);

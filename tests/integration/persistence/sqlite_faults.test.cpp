@@ -194,7 +194,8 @@ SCENARIO("a write that stops half-way is undone, wherever it stops") {
   store.apply({{grant_write{make_uuid(), "user", 3, ""}}});
   const auto claims = store.apply({{claim_write{{"a", 1}, {{"TEST", 1}}}}});
   settle_write wanted;
-  wanted.claimed = std::get<claimed>(claims.front()).jobs.front();
+  wanted.claimed =
+    std::make_shared<const job>(std::get<claimed>(claims.front()).jobs.front());
   wanted.owner = {"a", 1};
   knowledge_card card;
   card.id = make_uuid();
@@ -202,8 +203,8 @@ SCENARIO("a write that stops half-way is undone, wherever it stops") {
   card.job_id = x.id;
   wanted.effects.push_back(card);
   step_write step;
-  step.seq = wanted.claimed.seq;
-  step.run = wanted.claimed.run;
+  step.seq = wanted.claimed->seq;
+  step.run = wanted.claimed->run;
   step.step.name = "text";
   step.step.input_hash = "hash";
   step.step.used.images = 1;

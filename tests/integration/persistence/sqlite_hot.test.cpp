@@ -59,7 +59,7 @@ struct fixture : sqlite_backend {
 
   settle_write ending(const job& x, verdict decision = verdict::complete) {
     settle_write result;
-    result.claimed = x;
+    result.claimed = std::make_shared<const job>(x);
     result.owner = me;
     result.outcome = decision == verdict::complete ? run_outcome::completed
                                                    : run_outcome::failed;

@@ -66,6 +66,116 @@ SCENARIO("a claim that joins the next write makes no transaction of its own") {
   }
 }
 
+SCENARIO("a job waits for the claim that is on its way, but not long") {
+  auto joining = [this](int n) {
+    return ask<enqueued>(uut, caf::join_atom_v, new_job(n));
+  };
+  auto added = joining(1);
+  settle();
+  CHECK(added->is_open());
+  CHECK(db->batches.empty());
+  WHEN("the claim comes") {
+    auto got = claim(1, 1);
+    settle();
+    THEN("both are one transaction") {
+      CHECK(batch_sizes() == sizes{2});
+      CHECK(added->value.has_value());
+      REQUIRE(got->value.has_value());
+      CHECK_EQ(got->value->jobs.size(), 1u);
+    }
+  }
+  WHEN("none comes") {
+    auto late = joining(2);
+    settle();
+    CHECK(late->is_open());
+    pass(db_actor_options{}.patience);
+    THEN("it goes alone") {
+      CHECK_EQ(db->batches.back().size(), 1u);
+      CHECK(late->value.has_value());
+      pass(1s);
+      CHECK_EQ(db->batches.size(), 2u);
+    }
+  }
+}
+
+SCENARIO("while jobs come one after the other, ends share their transactions") {
+  auto run = running_job();
+  jobs_come_often();
+  WHEN("another job comes soon") {
+    pass(2ms);
+    auto ended = end(run);
+    settle();
+    CHECK(ended->is_open());
+    CHECK(db->batches.empty());
+    pass(2ms);
+    enqueue(4);
+    settle();
+    THEN("one transaction does for both, and none follows") {
+      CHECK(batch_sizes() == sizes{2});
+      CHECK(ended->value.has_value());
+      pass(1s);
+      CHECK_EQ(db->batches.size(), 1u);
+    }
+  }
+}
+
+SCENARIO("an end does not wait for a job that does not come") {
+  auto run = running_job();
+  jobs_come_often();
+  auto ended = end(run);
+  settle();
+  CHECK(db->batches.empty());
+  pass(db_actor_options{}.patience);
+  CHECK(batch_sizes() == sizes{1});
+  CHECK(ended->value.has_value());
+  AND("nor do those that follow") {
+    enqueue(3);
+    pass(2ms);
+    enqueue(4);
+    settle();
+    db->batches.clear();
+    // Refused, since it has ended: when it is tried is what counts here.
+    end(run);
+    settle();
+    CHECK(batch_sizes() == sizes{1});
+  }
+  AND("nor when the last job came long ago") {
+    jobs_come_often();
+    pass(1s);
+    end(run);
+    settle();
+    CHECK(batch_sizes() == sizes{1});
+  }
+  AND("nor one that brings more than its result, or is repeated") {
+    jobs_come_often();
+    auto failed = end_of(run);
+    failed.decision = verdict::fail;
+    ask<settled>(uut, settle_list{failed}, false);
+    settle();
+    CHECK(batch_sizes() == sizes{1});
+    jobs_come_often();
+    end(run, true);
+    settle();
+    CHECK(batch_sizes() == sizes{1});
+  }
+}
+
+SCENARIO("what waits for company outlives an outage") {
+  auto run = running_job();
+  jobs_come_often();
+  auto ended = end(run);
+  auto added = ask<enqueued>(uut, caf::join_atom_v, new_job(4));
+  settle();
+  CHECK(ended->is_open());
+  db->down = true;
+  pass(db_actor_options{}.patience);
+  CHECK_EQ(status().state, "away");
+  db->down = false;
+  pass(50ms);
+  CHECK(ended->value.has_value());
+  CHECK(added->value.has_value());
+}
+
 SCENARIO("nobody hears of a write before its commit") {
   inject((enqueue_write), from(self).to(uut).with(new_job(1)));
   disallow((enqueued), from(uut).to(self));

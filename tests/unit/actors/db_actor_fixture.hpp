@@ -21,6 +21,7 @@ struct db_fixture : actor_fixture {
     std::make_shared<std::vector<committed_changes>>();
   change_sink_actor sink;
   reeve::db_actor uut;
+  int next_job = 100;
 
   db_fixture() {
     sink =
@@ -48,6 +49,17 @@ struct db_fixture : actor_fixture {
     return ask<enqueued>(uut, new_job(n));
   }
 
+  // So often that the next one is expected.
+  void jobs_come_often() {
+    // Apart enough to tell nothing.
+    pass(1s);
+    enqueue(next_job++);
+    pass(2ms);
+    enqueue(next_job++);
+    settle();
+    db->batches.clear();
+  }
+
   auto claim(int64_t token, uint32_t limit, bool repeated = false) {
     return ask<claimed>(
       uut,
@@ -57,7 +69,7 @@ struct db_fixture : actor_fixture {
 
   static settle_write end_of(const job& run) {
     settle_write result;
-    result.claimed = run;
+    result.claimed = std::make_shared<const job>(run);
     result.owner = {"node", 1};
     result.result = {{"ok", true}};
     return result;

@@ -15,7 +15,7 @@ namespace {
 struct fixture {
   event_texts uut;
 
-  static std::shared_ptr<const job> changed(int64_t seq, size_t bytes = 0) {
+  static job_ptr changed(int64_t seq, size_t bytes = 0) {
     auto result = test::make_job(seq);
     result.progress_message = std::string(bytes, 'x');
     return std::make_shared<const job>(std::move(result));

@@ -166,6 +166,89 @@ SCENARIO("only one claim is under way, and what came meanwhile is not lost") {
   CHECK_EQ(node->runs.size(), 2u);
 }
 
+SCENARIO("a job that comes during a claim is committed with the next one") {
+  using events = std::vector<std::string>;
+  auto add = [this](std::string id) {
+    enqueue_write what;
+    what.id = std::move(id);
+    what.type = "CARD_ANALYSIS";
+    ask<enqueued>(uut, std::move(what));
+    settle();
+  };
+  auto add_during_a_claim = [&] {
+    boot();
+    node->hold_claims = true;
+    add("job-1");
+    REQUIRE_EQ(node->held_claims.size(), 1u);
+    node->events.clear();
+    add("job-2");
+    CHECK(node->events == (events{"join", "enqueue"}));
+    node->events.clear();
+  };
+  auto answer_with = [&](std::initializer_list<int64_t> seqs) {
+    claimed result;
+    for (auto seq : seqs)
+      result.jobs.push_back(test::make_claimed(seq));
+    answer_claim(std::move(result));
+    // The mock answers a claim when it is told to flush.
+    node->events.erase(node->events.begin());
+  };
+  add_during_a_claim();
+  answer_with({1});
+  CHECK(node->events == (events{"claim"}));
+  AND("none follows when the first one came in time for it, too") {
+    add_during_a_claim();
+    answer_with({1, 2});
+    CHECK(node->events.empty());
+  }
+  AND("it is let go when others take the slots") {
+    add_during_a_claim();
+    answer_with({7, 8});
+    CHECK(node->events == (events{"flush"}));
+  }
+  AND("it is let go when the claim fails") {
+    add_during_a_claim();
+    fail_claim(ec::store_unavailable);
+    node->events.erase(node->events.begin());
+    CHECK(node->events == (events{"flush"}));
+  }
+  AND("it waits for none where there may be no slot for it") {
+    options.workers = 1;
+    boot();
+    node->hold_claims = true;
+    add("job-1");
+    node->events.clear();
+    add("job-2");
+    CHECK(node->events == (events{"enqueue"}));
+  }
+}
+
+SCENARIO("a slot that comes free during a claim asks for no other") {
+  auto free_one_during_a_claim = [this] {
+    boot();
+    enqueue_due({1});
+    node->hold_claims = true;
+    enqueue_due({2});
+    auto before = node->claims.size();
+    report(1, outcome::completed({}));
+    CHECK_EQ(node->claims.size(), before);
+    claimed got;
+    got.jobs = {test::make_claimed(2)};
+    node->queue.clear();
+    answer_claim(std::move(got));
+    return node->claims.size() - before;
+  };
+  CHECK_EQ(free_one_during_a_claim(), 0u);
+  AND("unless that could not ask for all") {
+    options.type = [](const std::string&) {
+      type_options result;
+      result.concurrency = 5;
+      return result;
+    };
+    CHECK_EQ(free_one_during_a_claim(), 1u);
+  }
+}
+
 SCENARIO("a claim without an answer is asked again by its token") {
   boot();
   node->claim_errors = {ec::store_unavailable, ec::outcome_unknown};
@@ -225,8 +308,8 @@ SCENARIO("a completed run is settled with its result and its card") {
   CHECK(write.result.value() == nlohmann::json({{"n", 1}}));
   REQUIRE_EQ(write.effects.size(), 1u);
   CHECK(std::holds_alternative<knowledge_card>(write.effects[0]));
-  CHECK_EQ(write.claimed.id, "job-1");
-  CHECK_EQ(write.claimed.run, 1);
+  CHECK_EQ(write.claimed->id, "job-1");
+  CHECK_EQ(write.claimed->run, 1);
   CHECK_EQ(write.owner.str(), "node#7");
   CHECK(!node->settles[0].second);
 }

@@ -59,7 +59,7 @@ SCENARIO("a running job goes back, and no attempt is spent") {
   CHECK(restart("job-1")->value.has_value());
   CHECK(control->stop.stop_requested());
   const auto& write = only_settle();
-  CHECK_EQ(write.claimed.id, "job-1");
+  CHECK_EQ(write.claimed->id, "job-1");
   CHECK(write.outcome == run_outcome::interrupted);
   CHECK(write.decision == verdict::retry_unspent);
   // Its processor may take that long to stop: it must not run beside itself.

@@ -159,7 +159,7 @@ SCENARIO("what a slot gives back is pending again, without an attempt spent") {
   news.returned.push_back({3, 1});
   caf::anon_send(uut, std::move(news));
   settle();
-  CHECK_EQ(only_settle().claimed.seq, 3);
+  CHECK_EQ(only_settle().claimed->seq, 3);
   CHECK(only_settle().decision == verdict::retry_unspent);
   CHECK(only_settle().outcome == run_outcome::interrupted);
   CHECK(only_settle().delay == 0ms);
@@ -217,7 +217,7 @@ SCENARIO("of ends that are settled together each is judged by itself") {
   CHECK_EQ(node->settles.size(), 2u);
   pass(500ms);
   REQUIRE_EQ(node->settles.size(), 3u);
-  CHECK_EQ(node->settles[2].first.claimed.seq, 3);
+  CHECK_EQ(node->settles[2].first.claimed->seq, 3);
   CHECK(node->settles[2].second);
 }
 

@@ -147,10 +147,19 @@ void supervisor_fixture::commit(std::vector<job> jobs) {
 
 // A promise is only to be delivered by its own actor, while that one runs.
 void supervisor_fixture::answer_claim(claimed x) {
+  end_claim([x](auto& promise) { promise.deliver(x); });
+}
+
+void supervisor_fixture::fail_claim(ec why) {
+  end_claim([why](auto& promise) { promise.deliver(caf::make_error(why)); });
+}
+
+void supervisor_fixture::end_claim(
+  std::function<void(caf::typed_response_promise<claimed>&)> answer) {
   CAF_REQUIRE(!node->held_claims.empty());
   node->hold_claims = false;
-  node->on_flush = [node = node.get(), x] {
-    node->held_claims.front().deliver(x);
+  node->on_flush = [node = node.get(), answer] {
+    answer(node->held_claims.front());
     node->held_claims.pop_front();
   };
   caf::anon_send(caf::actor_cast<db_actor>(node->actors["db"]), flush_atom_v);

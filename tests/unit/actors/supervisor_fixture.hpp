@@ -113,6 +113,9 @@ public:
 
   /// Answers the oldest claim that is held, and holds no more.
   void answer_claim(claimed x);
+  void fail_claim(ec why);
+  void end_claim(
+    std::function<void(caf::typed_response_promise<claimed>&)> answer);
 
   /// Answers the oldest settlements that are held.
   void answer_settle();

@@ -84,7 +84,7 @@ SCENARIO("a run whose lease was lost is dropped and settles nothing") {
     enqueue_due({3});
     CHECK_EQ(node->runs.size(), 3u);
     report(2, outcome::completed({}));
-    CHECK_EQ(only_settle().claimed.seq, 2);
+    CHECK_EQ(only_settle().claimed->seq, 2);
   }
 }
 

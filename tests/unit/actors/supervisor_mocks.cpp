@@ -78,14 +78,15 @@ db_actor::behavior_type mock_db(db_actor::pointer self, mock_node_ptr node) {
     result.more = !node->queue.empty();
     return result;
   };
+  auto enqueue = [node](const enqueue_write& x) {
+    ++node->enqueues;
+    node->events.push_back("enqueue");
+    enqueued result;
+    result.job.id = x.id;
+    return result;
+  };
   return {
-    [node](const enqueue_write& x) {
-      ++node->enqueues;
-      node->events.push_back("enqueue");
-      enqueued result;
-      result.job.id = x.id;
-      return result;
-    },
+    enqueue,
     [node](const enqueue_batch_write&) {
       ++node->enqueues;
       return enqueued_batch{};
@@ -113,6 +114,11 @@ db_actor::behavior_type mock_db(db_actor::pointer self, mock_node_ptr node) {
       node->events.push_back("join");
       ++node->joined;
       return claim(x, false);
+    },
+    [node, enqueue](caf::join_atom, const enqueue_write& x) {
+      // The claim that it joins comes behind it.
+      node->events.push_back("join");
+      return enqueue(x);
     },
     [self, node](const settle_list& x, bool repeated) -> caf::result<settled> {
       settled result;
@@ -148,9 +154,11 @@ db_actor::behavior_type mock_db(db_actor::pointer self, mock_node_ptr node) {
     [](const prune_write&) { return pruned{}; },
     [node](announce_atom) { ++node->announcements; },
     [node](flush_atom) {
+      node->events.push_back("flush");
       if (auto f = std::exchange(node->on_flush, {}))
         f();
     },
+    [](flush_atom, uint64_t) {},
     [](reconnect_atom) {},
   };
 }

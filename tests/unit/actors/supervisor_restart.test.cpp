@@ -26,7 +26,7 @@ SCENARIO("the run of a killed job actor is settled as lost") {
   kill_child("job-1");
   CHECK(control->stop.stop_requested());
   const auto& write = only_settle();
-  CHECK_EQ(write.claimed.id, "job-1");
+  CHECK_EQ(write.claimed->id, "job-1");
   CHECK(write.outcome == run_outcome::lost);
   CHECK(write.decision == verdict::retry);
   CHECK_EQ(write.why, "attempt 1 of 3 was lost; trying again");

@@ -1,0 +1,80 @@
+// persistence/postgres_completions.cpp -- runs that end together.
+#include "persistence/postgres_completions.hpp"
+
+#include <algorithm>
+
+namespace reeve {
+
+namespace {
+
+using run_key = std::pair<int64_t, int64_t>;
+
+// Read-only columns of a record, and what a claim set, are as the caller knows
+// them. `next` stands behind the columns that tell which run it is.
+job completed(const settle_write& x, postgres_columns& next) {
+  auto result = *x.claimed;
+  result.status = job_status::completed;
+  result.result = x.result;
+  result.progress_percent = 100;
+  result.progress_message.clear();
+  result.error_message.reset();
+  result.reason.clear();
+  result.cancel_requested = false;
+  result.version = next.number<int64_t>();
+  result.finished_at = next.time();
+  result.updated_at = *result.finished_at;
+  result.used.input_tokens = next.amount();
+  result.used.output_tokens = next.amount();
+  result.used.images = next.amount();
+  return result;
+}
+
+constexpr auto key_of = [](const auto* x) {
+  return run_key{x->what.claimed->seq, x->what.claimed->run};
+};
+
+} // namespace
+
+postgres_writer::completions::completions(
+  std::vector<const slot<settle_write>*> slots)
+  : slots_(std::move(slots)), answered_(slots_.size()) {
+  std::ranges::sort(slots_, {}, key_of);
+}
+
+void postgres_writer::completions::add_to(pqxx::params& values) const {
+  std::vector<int64_t> seqs, runs;
+  std::vector<std::optional<std::string_view>> results;
+  seqs.reserve(slots_.size());
+  runs.reserve(slots_.size());
+  results.reserve(slots_.size());
+  for (const auto* x : slots_) {
+    seqs.push_back(x->what.claimed->seq);
+    runs.push_back(x->what.claimed->run);
+    results.emplace_back();
+    if (!x->what.result.is_null())
+      results.back() = x->what.result.text();
+  }
+  values.append(seqs);
+  values.append(runs);
+  values.append(results);
+}
+
+void postgres_writer::completions::answer(postgres_columns next) {
+  run_key which;
+  which.first = next.number<int64_t>();
+  which.second = next.number<int64_t>();
+  const auto at = std::ranges::lower_bound(slots_, which, {}, key_of);
+  (*at)->answer = changed{completed((*at)->what, next)};
+  answered_[static_cast<size_t>(at - slots_.begin())] = true;
+}
+
+std::vector<const postgres_writer::slot<settle_write>*> postgres_writer::
+  completions::unanswered() const {
+  std::vector<const slot<settle_write>*> result;
+  for (size_t i = 0; i < slots_.size(); ++i)
+    if (!answered_[i])
+      result.push_back(slots_[i]);
+  return result;
+}
+
+} // namespace reeve
