@@ -34,8 +34,8 @@ class Sizes:
         return cls(drain_s=10, other_drain=20_000, slow_drain=3_000,
                    slow_drain_s=4, enqueue=10_000, slow_enqueue=1_000,
                    bulk=20_000, idle=150, load_s=3, many=50_000,
-                   floor=50_000, rest_s=1, connection_requests=20_000,
-                   notifies=30, kill=50_000, kill_lease="3s", nodes=(1, 2))
+                   floor=50_000, rest_s=3, connection_requests=20_000,
+                   notifies=30, kill=20_000, kill_lease="3s", nodes=(1, 2))
 
 
 @dataclass
