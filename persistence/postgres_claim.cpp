@@ -128,9 +128,10 @@ const postgres_statement claim_statement{"claim", R"(
     d.run + 1, d.created_at, d.input_tokens, d.output_tokens, d.images,
     d.traceparent, d.tracestate,
     CASE WHEN row_number() OVER () = 1 THEN now() END,
-    CASE WHEN row_number() OVER () = 1 THEN
-      (SELECT array_agg(c.seq) FROM candidate c
-       WHERE c.seq NOT IN (SELECT seq FROM due)) END,
+    CASE WHEN row_number() OVER () = 1
+        AND (SELECT count(*) FROM due) < (SELECT count(*) FROM candidate) THEN
+      (SELECT array_agg(m.seq) FROM (
+         SELECT seq FROM candidate EXCEPT SELECT seq FROM due) m) END,
     CASE WHEN row_number() OVER () = 1
         AND (SELECT count(*) FROM due) < $1 THEN
       (SELECT min(x.next) FROM wanted CROSS JOIN LATERAL (
