@@ -3,6 +3,7 @@
 #include "actors/db_actor.hpp"
 
 #include "config/log.hpp"
+#include "persistence/store_rules.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -163,10 +164,8 @@ caf::result<settled> db_actor_state::append(settle_list& what, bool repeated) {
     forget_waiting(what);
   // A commit costs about the same with one write in it and with two, and nobody
   // waits for that of an end as for that of a job.
-  auto is_patient = !repeated && expects_arrival()
-    && std::ranges::all_of(what, [](const settle_write& x) {
-         return x.decision == verdict::complete && x.effects.empty();
-       });
+  auto is_patient =
+    !repeated && expects_arrival() && std::ranges::all_of(what, is_plain);
   auto deliver = [promise](std::span<write_answer> answers) mutable {
     settled result;
     result.refusals.reserve(answers.size());

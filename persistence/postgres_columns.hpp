@@ -54,6 +54,22 @@ public:
     return static_cast<uint64_t>(std::max(number<int64_t>(), int64_t{0}));
   }
 
+  unspent_counts unspent() {
+    unspent_counts result;
+    result.throttled = count();
+    result.provider_down = count();
+    result.interrupted = count();
+    return result;
+  }
+
+  usage used() {
+    usage result;
+    result.input_tokens = amount();
+    result.output_tokens = amount();
+    result.images = amount();
+    return result;
+  }
+
   bool flag() {
     return view() == "t";
   }

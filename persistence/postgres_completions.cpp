@@ -7,8 +7,6 @@ namespace reeve {
 
 namespace {
 
-using run_key = std::pair<int64_t, int64_t>;
-
 // Read-only columns of a record, and what a claim set, are as the caller knows
 // them. `next` stands behind the columns that tell which run it is.
 job completed(const settle_write& x, postgres_columns& next) {
@@ -23,22 +21,18 @@ job completed(const settle_write& x, postgres_columns& next) {
   result.version = next.number<int64_t>();
   result.finished_at = next.time();
   result.updated_at = *result.finished_at;
-  result.used.input_tokens = next.amount();
-  result.used.output_tokens = next.amount();
-  result.used.images = next.amount();
+  result.used = next.used();
   return result;
 }
 
-constexpr auto key_of = [](const auto* x) {
-  return run_key{x->what.claimed->seq, x->what.claimed->run};
-};
+constexpr auto key_in = [](const auto* x) { return key_of(x->what); };
 
 } // namespace
 
 postgres_writer::completions::completions(
   std::vector<const slot<settle_write>*> slots)
   : slots_(std::move(slots)), answered_(slots_.size()) {
-  std::ranges::sort(slots_, {}, key_of);
+  std::ranges::sort(slots_, {}, key_in);
 }
 
 void postgres_writer::completions::add_to(pqxx::params& values) const {
@@ -63,7 +57,7 @@ void postgres_writer::completions::answer(postgres_columns next) {
   run_key which;
   which.first = next.number<int64_t>();
   which.second = next.number<int64_t>();
-  const auto at = std::ranges::lower_bound(slots_, which, {}, key_of);
+  const auto at = std::ranges::lower_bound(slots_, which, {}, key_in);
   (*at)->answer = changed{completed((*at)->what, next)};
   answered_[static_cast<size_t>(at - slots_.begin())] = true;
 }

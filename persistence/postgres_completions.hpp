@@ -7,6 +7,13 @@
 
 namespace reeve {
 
+/// `seq` and number of a run: the order in which everybody locks runs.
+using run_key = std::pair<int64_t, int64_t>;
+
+inline run_key key_of(const settle_write& x) {
+  return {x.claimed->seq, x.claimed->run};
+}
+
 class postgres_writer::completions {
 public:
   /// One for each run. The slots outlive this.
@@ -27,7 +34,7 @@ public:
   std::vector<const slot<settle_write>*> unanswered() const;
 
 private:
-  /// In the order in which everybody locks runs.
+  /// In the order of their keys.
   std::vector<const slot<settle_write>*> slots_;
   std::vector<bool> answered_;
 };

@@ -153,18 +153,14 @@ job read_job(const pqxx::row& row) {
   result.run_at = next.time();
   result.reason = next.text();
   result.cancel_requested = next.flag();
-  result.unspent.throttled = next.count();
-  result.unspent.provider_down = next.count();
-  result.unspent.interrupted = next.count();
+  result.unspent = next.unspent();
   result.version = next.number<int64_t>();
   result.run = next.number<int64_t>();
   result.created_at = next.time();
   result.started_at = next.maybe_time();
   result.finished_at = next.maybe_time();
   result.updated_at = next.time();
-  result.used.input_tokens = next.amount();
-  result.used.output_tokens = next.amount();
-  result.used.images = next.amount();
+  result.used = next.used();
   result.trace = {next.text(), next.text()};
   return result;
 }
@@ -185,17 +181,13 @@ job read_claimed(const pqxx::row& row, timestamp now) {
   result.priority = next.number<int32_t>();
   result.unique_key = next.maybe_text();
   result.run_at = next.time();
-  result.unspent.throttled = next.count();
-  result.unspent.provider_down = next.count();
-  result.unspent.interrupted = next.count();
+  result.unspent = next.unspent();
   result.version = next.number<int64_t>();
   result.run = next.number<int64_t>();
   result.created_at = next.time();
   result.started_at = now;
   result.updated_at = now;
-  result.used.input_tokens = next.amount();
-  result.used.output_tokens = next.amount();
-  result.used.images = next.amount();
+  result.used = next.used();
   result.trace = {next.text(), next.text()};
   return result;
 }

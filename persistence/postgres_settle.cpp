@@ -28,12 +28,6 @@ constexpr postgres_statement was_settled_sql{"was_settled", R"(
                WHERE j.seq = t.seq AND j.run = t.run
                  AND j.outcome = 'COMPLETED'))"};
 
-using run_key = std::pair<int64_t, int64_t>;
-
-run_key key_of(const settle_write& x) {
-  return {x.claimed->seq, x.claimed->run};
-}
-
 struct run_key_hash {
   size_t operator()(const run_key& x) const {
     return std::hash<int64_t>{}(x.first * 31 + x.second);
@@ -46,10 +40,6 @@ const postgres_statement complete_statement{
   "complete", "WITH" REEVE_COMPLETED_RUNS("$1", "$2", "$3") R"(
   SELECT seq, run, version, finished_at, input_tokens, output_tokens, images
   FROM completed)"};
-
-bool postgres_writer::is_plain(const settle_write& x) {
-  return x.decision == verdict::complete && x.effects.empty();
-}
 
 void postgres_writer::settle(const std::vector<slot<settle_write>>& slots) {
   if (slots.empty())

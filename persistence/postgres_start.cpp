@@ -119,7 +119,7 @@ bool postgres_writer::is_one_start(std::span<const postgres_item> items) {
          }))
     return false;
   size_t jobs = 0;
-  std::set<std::pair<int64_t, int64_t>> ended;
+  std::set<run_key> ended;
   for (const auto& item : items) {
     const auto& what = item.entry->what;
     if (item.entry->repeated)
@@ -129,9 +129,7 @@ bool postgres_writer::is_one_start(std::span<const postgres_item> items) {
           || check(*one))
         return false;
     } else if (const auto* end = std::get_if<settle_write>(&what)) {
-      const auto& run = *end->claimed;
-      if (!is_plain(*end) || check(*end)
-          || !ended.emplace(run.seq, run.run).second)
+      if (!is_plain(*end) || check(*end) || !ended.insert(key_of(*end)).second)
         return false;
     } else if (!std::holds_alternative<claim_write>(what)) {
       return false;

@@ -35,7 +35,7 @@ constexpr const char* plan_once_sql =
 bool is_one_statement(const std::vector<write_entry>& batch) {
   return std::ranges::all_of(batch, [](const write_entry& x) {
     const auto* end = std::get_if<settle_write>(&x.what);
-    return end != nullptr && !x.repeated && postgres_writer::is_plain(*end);
+    return end != nullptr && !x.repeated && is_plain(*end);
   });
 }
 

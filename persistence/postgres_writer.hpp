@@ -57,10 +57,6 @@ public:
     // nop
   }
 
-  /// Whether it is a success that brings nothing but its result: many of them
-  /// end by one statement.
-  static bool is_plain(const settle_write& x);
-
   /// Whether it is jobs that come in, a claim that could take them, and perhaps
   /// runs that succeeded: one statement does all of it.
   static bool is_one_start(std::span<const postgres_item> items);

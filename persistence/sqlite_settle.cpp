@@ -155,7 +155,7 @@ write_answer sqlite_writer::on(const settle_write& x, bool repeated) {
 
 std::optional<job> sqlite_writer::complete_as_claimed(const settle_write& x) {
   const auto& was = *x.claimed;
-  if (x.decision != verdict::complete || !x.effects.empty() || !was.started_at)
+  if (!is_plain(x) || !was.started_at)
     return std::nullopt;
   {
     sqlite_query query{db_.prepared(end_as_claimed_sql)};

@@ -59,13 +59,15 @@ std::string lower_case(std::string_view text) {
 }
 
 verdict effective_decision(verdict wanted, bool cancel_requested) {
-  const auto puts_back =
-    wanted == verdict::retry || wanted == verdict::retry_unspent;
-  return puts_back && cancel_requested ? verdict::cancel : wanted;
+  return puts_back(wanted) && cancel_requested ? verdict::cancel : wanted;
 }
 
 bool puts_back(verdict decision) {
   return decision == verdict::retry || decision == verdict::retry_unspent;
+}
+
+bool is_plain(const settle_write& x) {
+  return x.decision == verdict::complete && x.effects.empty();
 }
 
 std::string_view waiting_reason(run_outcome outcome) {

@@ -74,6 +74,10 @@ verdict effective_decision(verdict wanted, bool cancel_requested);
 /// Whether the job waits again.
 bool puts_back(verdict decision);
 
+/// Whether it is a success that brings nothing but its result: many of them can
+/// end together.
+bool is_plain(const settle_write& x);
+
 /// `reason` of a job that is put back after `outcome`.
 std::string_view waiting_reason(run_outcome outcome);
 
