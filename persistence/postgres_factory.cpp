@@ -165,20 +165,34 @@ void add_fingerprints(pqxx::connection& db) {
   }
 }
 
+// Nodes of an older version may be at work, and lock in an order of their own.
 int migrate_locked(pqxx::connection& db) {
   ensure_table(db);
   const auto todo =
     outstanding(postgres_migrations(), applied_postgres_migrations(db));
-  for (const auto& file : todo) {
-    pqxx::work tx{db};
-    tx.exec(std::string{file.sql});
-    tx.exec(
-      record_sql,
-      pqxx::params{file.version, std::string{file.name}, file.checksum()});
-    tx.commit();
-  }
-  add_fingerprints(db);
+  for (const auto& file : todo)
+    with_retries([&] {
+      pqxx::work tx{db};
+      tx.exec(std::string{file.sql});
+      tx.exec(
+        record_sql,
+        pqxx::params{file.version, std::string{file.name}, file.checksum()});
+      tx.commit();
+    });
   return static_cast<int>(todo.size());
+}
+
+// A future that fails means that there are no tables to plan for.
+std::unique_ptr<postgres_store> planned_store(const std::string& conninfo,
+                                              std::future<void> migrated) {
+  auto result = std::make_unique<postgres_store>(conninfo);
+  try {
+    migrated.get();
+  } catch (const std::future_error&) {
+    return result;
+  }
+  result->plan_boot();
+  return result;
 }
 
 // -- the factory --------------------------------------------------------------
@@ -260,13 +274,12 @@ public:
 
   int migrate() override {
     // To connect takes most of what a start takes: the writer does so beside
-    // this, and who locks the node's name goes on with this connection.
+    // this, and who locks the node's name goes on with this connection. It
+    // plans after the migrations, since it locks the tables meanwhile.
+    std::promise<void> migrated;
     if (!writer_.valid())
-      writer_ = std::async(std::launch::async, [conninfo = conninfo_] {
-        auto result = std::make_unique<postgres_store>(conninfo);
-        result->plan_boot();
-        return result;
-      });
+      writer_ = std::async(std::launch::async, planned_store, conninfo_,
+                           migrated.get_future());
     spare_.emplace(conninfo_);
     spare_->connect();
     try {
@@ -277,6 +290,8 @@ public:
       pqxx::nontransaction{db}.exec("SELECT pg_advisory_lock($1)",
                                     pqxx::params{migration_lock});
       const auto result = migrate_locked(db);
+      migrated.set_value();
+      add_fingerprints(db);
       pqxx::nontransaction{db}.exec("SELECT pg_advisory_unlock_all()");
       return result;
     } catch (const schema_mismatch&) {

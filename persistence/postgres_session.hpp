@@ -39,6 +39,22 @@ enum class postgres_failure : uint8_t {
 
 postgres_failure classify(const std::exception& err);
 
+/// Runs `f`, a whole transaction, again while it is the victim of a deadlock or
+/// of a serialization failure: the other one goes on. The eighth loss leaves as
+/// it is.
+template <class F>
+auto with_retries(F f) {
+  constexpr int max_tries = 8;
+  for (int i = 1;; ++i) {
+    try {
+      return f();
+    } catch (const std::exception& err) {
+      if (i == max_tries || classify(err) != postgres_failure::again)
+        throw;
+    }
+  }
+}
+
 /// The first line of the error, without the server's prefix.
 std::string message_of(const std::exception& err);
 

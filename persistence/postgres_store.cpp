@@ -9,9 +9,6 @@ namespace reeve {
 
 namespace {
 
-// Deadlocks are rare and end one of the two transactions: the other goes on.
-constexpr int max_tries = 8;
-
 // Where somebody keeps a lock, everybody in the batch waits with the one that
 // needs it, and others for what the batch holds: so the waits become short for
 // a while, and still longer than another node's commit takes.
@@ -77,19 +74,6 @@ store_unavailable committed_unseen(const std::exception& err) {
   return store_unavailable{"postgresql: " + message_of(err)};
 }
 
-// Repeats `f` while it loses against other transactions.
-template <class F>
-auto with_retries(F f) {
-  for (int i = 1;; ++i) {
-    try {
-      return f();
-    } catch (const std::exception& err) {
-      if (i == max_tries || classify(err) != postgres_failure::again)
-        throw;
-    }
-  }
-}
-
 } // namespace
 
 postgres_store::postgres_store(std::string conninfo,
@@ -134,7 +118,7 @@ void postgres_store::plan_boot() {
     session_.plan(tx, stale_runs_statement, 4);
     session_.plan(tx, claim_statement, 7);
   } catch (const std::exception&) {
-    // Most often there are no tables yet.
+    // Then at its first run.
   }
 }
 

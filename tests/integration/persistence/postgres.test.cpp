@@ -2,8 +2,6 @@
 // sessions that break, other nodes and SQL clients.
 #define CAF_SUITE persistence.postgres
 
-#include "persistence/migration.hpp"
-
 #include <caf/test/bdd_dsl.hpp>
 
 #include <atomic>
@@ -389,21 +387,10 @@ SCENARIO("a charge waits for one that is under way and then sees it") {
 // -- upgrading ----------------------------------------------------------------
 
 SCENARIO("failures of an older version get their fingerprints") {
-  const auto name = backend.cluster.create_database();
-  const auto url = backend.cluster.url(name);
+  const old_database old{backend.cluster, 5};
   {
-    pqxx::connection db{url};
+    pqxx::connection db{old.url()};
     pqxx::work tx{db};
-    tx.exec("CREATE SCHEMA reeve; CREATE TABLE reeve.migrations ("
-            " version integer PRIMARY KEY, name text NOT NULL,"
-            " checksum text NOT NULL,"
-            " applied_at timestamptz NOT NULL DEFAULT now())");
-    for (const auto& file : postgres_migrations().first(5)) {
-      tx.exec(std::string{file.sql});
-      tx.exec(
-        "INSERT INTO reeve.migrations VALUES ($1, $2, $3)",
-        pqxx::params{file.version, std::string{file.name}, file.checksum()});
-    }
     tx.exec("INSERT INTO reeve.job (id, job_type, target_id, run_at, outcome,"
             " error_message, finished_at) SELECT gen_random_uuid(), 'OLD', 'x',"
             " now(), (ARRAY['FAILED', 'COMPLETED'])[1 + i % 2],"
@@ -411,13 +398,12 @@ SCENARIO("failures of an older version get their fingerprints") {
             " FROM generate_series(1, 2500) i");
     tx.commit();
   }
-  auto factory = make_postgres_factory(url);
+  auto factory = make_postgres_factory(old.url());
   CHECK_EQ(factory->migrate(),
            static_cast<int>(postgres_migrations().size()) - 5);
   auto groups = factory->connect()->error_groups({}, 10);
   REQUIRE_EQ(groups.size(), 1u);
   CHECK_EQ(groups[0].count, 1'250);
-  backend.cluster.drop_database(name);
 }
 
 // -- factories ----------------------------------------------------------------

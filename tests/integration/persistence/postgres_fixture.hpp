@@ -2,6 +2,7 @@
 // only PostgreSQL has share.
 #pragma once
 
+#include "persistence/migration.hpp"
 #include "persistence/postgres_writer.hpp"
 #include "persistence/uuid.hpp"
 
@@ -13,6 +14,42 @@
 #include "postgres_backend.hpp"
 
 namespace reeve {
+
+/// A database as a node of an older version made it.
+class old_database {
+public:
+  old_database(postgres_cluster& cluster, size_t version)
+    : cluster_(cluster), name_(cluster.create_database()) {
+    pqxx::connection db{url()};
+    pqxx::work tx{db};
+    tx.exec("CREATE SCHEMA reeve; CREATE TABLE reeve.migrations ("
+            " version integer PRIMARY KEY, name text NOT NULL,"
+            " checksum text NOT NULL,"
+            " applied_at timestamptz NOT NULL DEFAULT now())");
+    for (const auto& file : postgres_migrations().first(version)) {
+      tx.exec(std::string{file.sql});
+      tx.exec(
+        "INSERT INTO reeve.migrations VALUES ($1, $2, $3)",
+        pqxx::params{file.version, std::string{file.name}, file.checksum()});
+    }
+    tx.commit();
+  }
+
+  ~old_database() {
+    cluster_.drop_database(name_);
+  }
+
+  old_database(const old_database&) = delete;
+  old_database& operator=(const old_database&) = delete;
+
+  std::string url() const {
+    return cluster_.url(name_);
+  }
+
+private:
+  postgres_cluster& cluster_;
+  std::string name_;
+};
 
 struct postgres_fixture {
   postgres_backend backend;
@@ -113,10 +150,14 @@ struct postgres_fixture {
 
   // Waits until a session of the store waits for a lock.
   void await_blocked() {
+    await_blocked(backend.url);
+  }
+
+  static void await_blocked(const std::string& url) {
     const auto deadline =
       std::chrono::steady_clock::now() + std::chrono::seconds{30};
     // One session: a new one for each look takes longer than locks may.
-    pqxx::connection db{backend.url};
+    pqxx::connection db{url};
     pqxx::nontransaction look{db};
     while (look
              .exec("SELECT count(*) FROM pg_stat_activity"

@@ -2,8 +2,6 @@
 // in the same database do: locks they keep, and rows they write.
 #define CAF_SUITE persistence.postgres_others
 
-#include "persistence/migration.hpp"
-
 #include <caf/test/bdd_dsl.hpp>
 
 #include "postgres_fixture.hpp"
@@ -290,27 +288,16 @@ SCENARIO("failures of an old node get their fingerprints at the next start") {
 }
 
 SCENARIO("priorities of an older version are brought within the bounds") {
-  const auto name = backend.cluster.create_database();
-  const auto url = backend.cluster.url(name);
+  const old_database old{backend.cluster, 9};
   {
-    pqxx::connection old{url};
-    pqxx::work tx{old};
-    tx.exec("CREATE SCHEMA reeve; CREATE TABLE reeve.migrations ("
-            " version integer PRIMARY KEY, name text NOT NULL,"
-            " checksum text NOT NULL,"
-            " applied_at timestamptz NOT NULL DEFAULT now())");
-    for (const auto& file : postgres_migrations().first(9)) {
-      tx.exec(std::string{file.sql});
-      tx.exec(
-        "INSERT INTO reeve.migrations VALUES ($1, $2, $3)",
-        pqxx::params{file.version, std::string{file.name}, file.checksum()});
-    }
+    pqxx::connection other{old.url()};
+    pqxx::work tx{other};
     for (const char* priority : {"-5000", "7", "5000"})
       tx.exec("SELECT reeve.enqueue('TEST', 'x', priority => "
               + std::string{priority} + ")");
     tx.commit();
   }
-  auto factory = make_postgres_factory(url);
+  auto factory = make_postgres_factory(old.url());
   factory->migrate();
   auto other = factory->connect();
   auto got = as<claimed>(
@@ -322,8 +309,24 @@ SCENARIO("priorities of an older version are brought within the bounds") {
   CHECK_EQ(got.jobs[2].priority, 1'000);
   for (const auto& x : got.jobs)
     as<changed>(other->apply({{completion(x)}}).at(0));
-  other.reset();
-  backend.cluster.drop_database(name);
+}
+
+SCENARIO("a migration that is the victim of a deadlock is repeated") {
+  const old_database old{backend.cluster, 9};
+  pqxx::connection other{old.url()};
+  pqxx::nontransaction{other}.exec("SET deadlock_timeout = '1min'");
+  pqxx::work tx{other};
+  tx.exec("LOCK TABLE reeve.running IN ROW EXCLUSIVE MODE");
+  auto factory = make_postgres_factory(old.url());
+  auto migrations =
+    std::async(std::launch::async, [&] { return factory->migrate(); });
+  await_blocked(old.url());
+  // Waits for the migration, which has this table already and waits for the
+  // other one; the migration notices and gives way.
+  tx.exec("LOCK TABLE reeve.job IN ROW EXCLUSIVE MODE");
+  tx.commit();
+  CHECK_EQ(migrations.get(),
+           static_cast<int>(postgres_migrations().size()) - 9);
 }
 
 END_FIXTURE_SCOPE()
