@@ -27,9 +27,10 @@ void answer(caf::typed_response_promise<Answer>& promise, write_answer&& x) {
                                     "kind"));
 }
 
-// What a transaction made visible; only changes, not what was found. An end of
-// a run tells its sender nothing but that it was committed, and gives its job
-// away.
+// What a transaction made visible; only changes, not what was found. The
+// supervisor tells of what it claimed: there the jobs are shared, here they
+// would be copied. An end of a run tells its sender nothing but that it was
+// committed, and gives its job away.
 void collect(const write& what, write_answer& answer,
              std::vector<job_ptr>& out) {
   auto add = [&out](const job& x) {
@@ -47,8 +48,6 @@ void collect(const write& what, write_answer& answer,
       out.push_back(std::make_shared<const job>(std::move(x->job)));
     else
       add(x->job);
-  } else if (const auto* x = std::get_if<claimed>(&answer)) {
-    std::ranges::for_each(x->jobs, add);
   } else if (const auto* x = std::get_if<rescued>(&answer)) {
     std::ranges::for_each(x->jobs, add);
   } else if (const auto* x = std::get_if<bulk_retried>(&answer)) {
@@ -56,8 +55,10 @@ void collect(const write& what, write_answer& answer,
   }
 }
 
-// Whether it leaves a job behind that some node could start now.
-bool leaves_due_work(const std::vector<job_ptr>& changes) {
+// Whether a job is left behind that some node could start now: what was added
+// and claimed in one transaction is due for nobody.
+bool leaves_due_work(const std::vector<job_ptr>& changes,
+                     const std::vector<write_answer>& answers) {
   std::unordered_set<int64_t> due;
   for (const auto& x : changes) {
     // Both times are the store's.
@@ -66,6 +67,11 @@ bool leaves_due_work(const std::vector<job_ptr>& changes) {
     else if (!due.empty())
       due.erase(x->seq);
   }
+  if (!due.empty())
+    for (const auto& answer : answers)
+      if (const auto* x = std::get_if<claimed>(&answer))
+        for (const auto& job : x->jobs)
+          due.erase(job.seq);
   return !due.empty();
 }
 
@@ -304,7 +310,8 @@ bool db_actor_state::publish(const std::vector<write_entry>& entries,
   // store applies kinds of writes; versions are.
   std::ranges::stable_sort(changes.jobs, {},
                            [](const job_ptr& x) { return x->version; });
-  auto result = leaves_due_work(changes.jobs);
+  const auto result = leaves_due_work(changes.jobs, answers);
+  changes.leaves_due_work = result;
   self_->send(sink_, std::move(changes));
   return result;
 }

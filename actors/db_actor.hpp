@@ -22,7 +22,7 @@ using change_sink_actor =
 
 struct db_actor_options {
   /// Most writes in one transaction.
-  size_t max_batch = 2'000;
+  size_t max_batch = 4'000;
   /// First and longest wait between attempts to reach a lost database.
   std::chrono::milliseconds first_backoff{50};
   std::chrono::milliseconds max_backoff{2'000};

@@ -71,9 +71,12 @@ caf::error make_error(const refusal& x);
 
 // -- messages -----------------------------------------------------------------
 
-/// Jobs as one transaction left them, in commit order. Shared: they go to many.
+/// Jobs as one transaction left them, or the runs that a claim started, in the
+/// order of their versions. Shared: they go to many.
 struct committed_changes {
   std::vector<job_ptr> jobs;
+  /// It left jobs behind that some node could start now; for the supervisor.
+  bool leaves_due_work = false;
 };
 
 /// Ends of runs, to be committed together.

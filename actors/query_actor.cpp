@@ -41,7 +41,6 @@ query_actor_state::query_actor_state(query_actor::pointer self,
 }
 
 query_actor::behavior_type query_actor_state::make_behavior() {
-  store_.open(self_->clock().now());
   return {
     // -- jobs -----------------------------------------------------------------
     [this](find_atom, const std::string& id) -> caf::result<job> {

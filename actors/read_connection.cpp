@@ -20,7 +20,8 @@ read_connection::read_connection(store_opener connect)
 }
 
 void read_connection::describe(actor_report& x) const {
-  x.state = away_ ? "away" : "idle";
+  // Who was never asked anything has nothing to miss.
+  x.state = away_ && !last_error_.empty() ? "away" : "idle";
   x.counts = {{"reads", reads_}};
   x.last_error = last_error_;
 }

@@ -23,14 +23,8 @@ class read_connection {
 public:
   using time_point = caf::actor_clock::time_point;
 
-  /// Connects with the first read or with `open`.
+  /// Connects with the first read.
   explicit read_connection(store_opener connect);
-
-  /// Connects now, so that the first read need not. Without a database it is
-  /// away until a read finds it.
-  void open(time_point now) {
-    reconnect_if_away(now);
-  }
 
   /// Runs one read; a connection that was lost meanwhile is made anew once.
   /// Fails with `store_unavailable`.

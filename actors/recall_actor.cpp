@@ -12,7 +12,6 @@ recall_actor_state::recall_actor_state(recall_actor::pointer self,
 }
 
 recall_actor::behavior_type recall_actor_state::make_behavior() {
-  store_.open(self_->clock().now());
   return {
     [this](const card_search& x) { return search(x); },
     [this](status_atom) { return status(); },

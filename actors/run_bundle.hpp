@@ -24,9 +24,6 @@ struct run_control {
 };
 using run_control_ptr = std::shared_ptr<run_control>;
 
-/// A run among all: `seq` and `run` of its job.
-using run_key = std::pair<int64_t, int64_t>;
-
 /// One run to be done.
 struct assignment {
   reeve::job job;
@@ -34,10 +31,6 @@ struct assignment {
   /// 0: none.
   std::chrono::milliseconds timeout{0};
 };
-
-inline run_key key_of(const job& x) {
-  return {x.seq, x.run};
-}
 
 /// How a run ended.
 struct run_report {

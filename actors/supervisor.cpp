@@ -7,7 +7,6 @@
 #include <caf/send.hpp>
 
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
 namespace reeve {
@@ -207,8 +206,6 @@ caf::result<card_hits> supervisor_state::recall(recall_query& x) {
 }
 
 void supervisor_state::on_changes(committed_changes& x) {
-  // What was added and claimed in one transaction is due for nobody else.
-  std::unordered_set<int64_t> due_now;
   for (const auto& job : x.jobs) {
     if (job->status == job_status::pending) {
       if (job->version == 1)
@@ -216,21 +213,18 @@ void supervisor_state::on_changes(committed_changes& x) {
       // Both times are the store's: no clock of ours is compared with it.
       auto wait = std::chrono::ceil<std::chrono::milliseconds>(
         job->run_at - job->updated_at);
-      if (wait.count() <= 0)
-        due_now.insert(job->seq);
-      else if (scheduler_)
+      if (wait.count() > 0 && scheduler_)
         self_->send(scheduler_, due_atom_v, int64_t{wait.count()});
     } else if (is_final(job->status)) {
       metrics_.finished(job->type, job->status);
-    } else {
-      due_now.erase(job->seq);
-      if (job->cancel_requested)
-        stop_run(key_of(*job), stop_reason::cancelled);
+    } else if (job->cancel_requested) {
+      stop_run(key_of(*job), stop_reason::cancelled);
     }
   }
+  const auto is_due = x.leaves_due_work;
   if (hub_)
     self_->send(hub_, std::move(x));
-  if (!due_now.empty())
+  if (is_due)
     look_for_work();
 }
 

@@ -38,7 +38,7 @@ struct supervisor_options {
   /// How long a write may be under way before it is asked again.
   caf::timespan write_timeout = std::chrono::seconds{60};
   /// Ends of runs that may wait for their commit; above, nothing is claimed.
-  size_t max_unsettled = 4'096;
+  size_t max_unsettled = 8'192;
   retry_options retry;
   /// The types that this node has a processor for, and the lanes of each.
   std::map<std::string, std::vector<std::string>> types;
@@ -172,6 +172,7 @@ private:
   void start(child& x);
   void recover();
   void serve();
+  void open_up();
   caf::result<drain_report> drain();
   void interrupt_runs();
   void finish_drain_when_idle();
@@ -204,6 +205,7 @@ private:
   void hand_out(std::vector<job>& jobs);
   void assign(slot& where, std::vector<job>&& jobs);
   run_bundle_ptr bundle_of(std::vector<job>& jobs) const;
+  void tell_watchers(const run_bundle_ptr& started);
   void give_back(std::vector<job>& jobs);
   bool is_probe(const job& what) const;
   bool is_short(const std::string& type) const;
@@ -296,6 +298,8 @@ private:
 
   /// Recovery has run: claims are allowed.
   bool recovered_ = false;
+  /// The listener and the gateway were started.
+  bool is_open_ = false;
   bool draining_ = false;
   bool stopping_ = false;
   std::optional<claim_write> claim_;

@@ -161,6 +161,7 @@ size_t supervisor_state::probes_under_way(const gate_slot& lane) const {
 void supervisor_state::send_claim(claim_way how) {
   auto again = [this](const caf::error&) {
     let_go_of_joining();
+    open_up();
     // Nothing is known of a claim whose answer is missing: the token finds it.
     self_->run_delayed(claim_retry, [this] { send_claim(claim_way::again); });
   };
@@ -202,6 +203,7 @@ void supervisor_state::on_claimed(claimed& x) {
   else if (again)
     look_for_work();
   let_go_of_joining();
+  open_up();
 }
 
 // No claim has followed: they need not wait for it.
@@ -247,6 +249,7 @@ void supervisor_state::hand_out(std::vector<job>& jobs) {
 
 void supervisor_state::give_back(std::vector<job>& jobs) {
   auto bundle = bundle_of(jobs);
+  tell_watchers(bundle);
   std::vector<run_end> ends;
   for (size_t i = 0; i < bundle->size(); ++i)
     ends.push_back(given_back({bundle, i, self_->clock().now()},
@@ -258,6 +261,7 @@ void supervisor_state::give_back(std::vector<job>& jobs) {
 void supervisor_state::assign(slot& where, std::vector<job>&& jobs) {
   auto now = self_->clock().now();
   where.bundle = bundle_of(jobs);
+  tell_watchers(where.bundle);
   auto probes = false;
   for (size_t i = 0; i < where.bundle->size(); ++i) {
     const auto& what = where.bundle->runs()[i].job;
@@ -293,6 +297,17 @@ run_bundle_ptr supervisor_state::bundle_of(std::vector<job>& jobs) const {
     runs.push_back({std::move(what), std::make_shared<run_control>(), timeout});
   }
   return std::make_shared<run_bundle>(std::move(runs));
+}
+
+// They share the jobs with the bundle.
+void supervisor_state::tell_watchers(const run_bundle_ptr& started) {
+  if (!hub_)
+    return;
+  committed_changes changes;
+  changes.jobs.reserve(started->size());
+  for (const auto& x : started->runs())
+    changes.jobs.emplace_back(started, &x.job);
+  self_->send(hub_, std::move(changes));
 }
 
 bool supervisor_state::is_short(const std::string& type) const {

@@ -93,7 +93,7 @@ void supervisor_state::add_gates() {
 caf::result<uint16_t> supervisor_state::boot() {
   boot_promise_ = self_->make_response_promise<uint16_t>();
   for (auto& x : children_.all())
-    if (x.name != "gateway")
+    if (x.name != "gateway" && x.name != "listener")
       start(x);
   recover();
   return boot_promise_;
@@ -129,6 +129,17 @@ void supervisor_state::serve() {
   recovered_ = true;
   self_->send(self_, caf::tick_atom_v);
   look_for_work();
+  if (!claim_)
+    open_up();
+}
+
+// Once the first claim is answered, be it with an error: until then its jobs
+// need the cores. What is announced meanwhile the listener looks for itself.
+void supervisor_state::open_up() {
+  if (std::exchange(is_open_, true) || stopping_)
+    return;
+  if (auto* listener = children_.find("listener"))
+    start(*listener);
   auto* gateway = children_.find("gateway");
   if (gateway == nullptr)
     return boot_promise_.deliver(uint16_t{0});

@@ -56,6 +56,8 @@ void check_database(check_report& report, const std::string& url) {
   auto stores = store_factory::make(url);
   auto found = inspect_schema(url);
   report.good("database", stores->masked_url() + " answers");
+  for (const auto& warning : found.warnings)
+    report.good("durability", warning);
   for (const auto& problem : found.problems)
     report.bad("permissions", problem, exit_failed);
   if (found.problems.empty())

@@ -109,7 +109,7 @@ supervisor_actor spawn_node(caf::actor_system& sys, const options& config,
     return sys.spawn<db_actor_impl, caf::detached>(
       stores.connect(), std::move(sink), db_actor_options{});
   };
-  // Those who read connect in their own threads, beside the boot.
+  // Those who read connect when they are first asked, in their own threads.
   auto connect = [&stores] { return stores.connect(); };
   children.query = [&sys, connect] {
     return sys.spawn<query_actor_impl, caf::detached>(connect);

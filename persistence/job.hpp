@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace reeve {
@@ -202,6 +203,14 @@ struct api_key {
   timestamp created_at;
   std::optional<timestamp> revoked_at;
 };
+
+/// A run among all: `seq` and `run` of its job. Also the order in which
+/// everybody locks runs.
+using run_key = std::pair<int64_t, int64_t>;
+
+inline run_key key_of(const job& x) {
+  return {x.seq, x.run};
+}
 
 /// The error of a job whose target vanished; clients match on this text.
 inline constexpr std::string_view target_gone_message =

@@ -25,7 +25,7 @@ job completed(const settle_write& x, postgres_columns& next) {
   return result;
 }
 
-constexpr auto key_in = [](const auto* x) { return key_of(x->what); };
+constexpr auto key_in = [](const auto* x) { return key_of(*x->what.claimed); };
 
 } // namespace
 

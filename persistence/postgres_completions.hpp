@@ -7,13 +7,6 @@
 
 namespace reeve {
 
-/// `seq` and number of a run: the order in which everybody locks runs.
-using run_key = std::pair<int64_t, int64_t>;
-
-inline run_key key_of(const settle_write& x) {
-  return {x.claimed->seq, x.claimed->run};
-}
-
 class postgres_writer::completions {
 public:
   /// One for each run. The slots outlive this.

@@ -182,7 +182,8 @@ int migrate_locked(pqxx::connection& db) {
   return static_cast<int>(todo.size());
 }
 
-// A future that fails means that there are no tables to plan for.
+// A future that fails: the migrations did, and the first claim plans for
+// itself.
 std::unique_ptr<postgres_store> planned_store(const std::string& conninfo,
                                               std::future<void> migrated) {
   auto result = std::make_unique<postgres_store>(conninfo);

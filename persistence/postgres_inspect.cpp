@@ -54,8 +54,27 @@ constexpr const char* missing_privileges_sql = R"(
                  ELSE has_table_privilege(c.oid, w.privilege) END
   GROUP BY c.relname ORDER BY c.relname)";
 
+// What a node trusts the server with, and cannot ask for itself.
+// https://www.postgresql.org/docs/current/runtime-config-wal.html
+constexpr const char* durability_sql = R"(
+  SELECT coalesce(current_setting('fsync', true), 'on') = 'off',
+         coalesce(current_setting('full_page_writes', true), 'on') = 'off')";
+
+void look_at_durability(pqxx::connection& db, schema_report& result) {
+  const auto is_off = pqxx::nontransaction{db}.exec(durability_sql).one_row();
+  if (is_off[0].as<bool>())
+    result.warnings.emplace_back(
+      "the server runs with fsync = off: when its machine crashes, jobs that "
+      "were acknowledged may be lost, and the whole database, too");
+  if (is_off[1].as<bool>())
+    result.warnings.emplace_back(
+      "the server runs with full_page_writes = off: unless its file system "
+      "never tears a page, a crash of its machine may damage the database");
+}
+
 schema_report inspect(pqxx::connection& db) {
   schema_report result;
+  look_at_durability(db, result);
   auto find_outstanding = [&](const std::vector<applied_migration>& applied) {
     result.applied = applied.size();
     for (const auto& file : outstanding(postgres_migrations(), applied))

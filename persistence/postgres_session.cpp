@@ -1,6 +1,9 @@
 // persistence/postgres_session.cpp -- connecting, preparing, translating.
 #include "persistence/postgres_session.hpp"
 
+#include <algorithm>
+#include <charconv>
+
 namespace reeve {
 
 namespace {
@@ -47,6 +50,18 @@ bool is_about_the_connection(const std::exception& err) {
     || dynamic_cast<const pqxx::usage_error*>(&err)
     || dynamic_cast<const pqxx::internal_error*>(&err)
     || dynamic_cast<const store_unavailable*>(&err);
+}
+
+// The highest $N.
+int parameters_of(std::string_view sql) {
+  int result = 0;
+  for (auto i = sql.find('$'); i != std::string_view::npos;
+       i = sql.find('$', i + 1)) {
+    int number = 0;
+    std::from_chars(sql.data() + i + 1, sql.data() + sql.size(), number);
+    result = std::max(result, number);
+  }
+  return result;
 }
 
 } // namespace
@@ -115,12 +130,15 @@ pqxx::result postgres_session::run(pqxx::transaction_base& tx,
 }
 
 void postgres_session::plan(pqxx::transaction_base& tx,
-                            const postgres_statement& what, int parameters) {
+                            const postgres_statement& what) {
   prepare(what);
-  std::string values = "NULL";
-  for (int i = 1; i < parameters; ++i)
-    values += ", NULL";
-  tx.exec("EXPLAIN EXECUTE " + std::string{what.name} + '(' + values + ')');
+  const auto parameters = parameters_of(what.sql);
+  std::string values;
+  for (int i = 0; i < parameters; ++i)
+    values += i == 0 ? "(NULL" : ", NULL";
+  if (parameters > 0)
+    values += ')';
+  tx.exec("EXPLAIN EXECUTE " + std::string{what.name} + values);
 }
 
 void postgres_session::prepare(const postgres_statement& what) {

@@ -40,8 +40,8 @@ enum class postgres_failure : uint8_t {
 postgres_failure classify(const std::exception& err);
 
 /// Runs `f`, a whole transaction, again while it is the victim of a deadlock or
-/// of a serialization failure: the other one goes on. The eighth loss leaves as
-/// it is.
+/// of a serialization failure: the other one goes on. The eighth loss is
+/// thrown.
 template <class F>
 auto with_retries(F f) {
   constexpr int max_tries = 8;
@@ -79,8 +79,7 @@ public:
                    const pqxx::params& params = {});
 
   /// Makes the generic plan of a statement, so that its first run need not.
-  void plan(pqxx::transaction_base& tx, const postgres_statement& what,
-            int parameters);
+  void plan(pqxx::transaction_base& tx, const postgres_statement& what);
 
   /// Runs `f(postgres_snapshot&)`, or `f(pqxx::work&)` when it takes one, for
   /// reading. Throws `store_unavailable`.

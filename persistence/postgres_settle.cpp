@@ -52,7 +52,7 @@ void postgres_writer::settle(const std::vector<slot<settle_write>>& slots) {
     if (auto no = check(x.what))
       x.answer = *std::move(no);
     // A second write for the same run comes too late.
-    else if (!seen.insert(key_of(x.what)).second)
+    else if (!seen.insert(key_of(*x.what.claimed)).second)
       lost.push_back(&x);
     else if (is_plain(x.what))
       plain.push_back(&x);
@@ -175,7 +175,7 @@ void postgres_writer::settle_again(
   for (auto& x : jobs_by_seq(done_seqs))
     jobs.emplace(x.seq, std::move(x));
   for (const auto* x : lost) {
-    if (x->repeated && done_before.contains(key_of(x->what)))
+    if (x->repeated && done_before.contains(key_of(*x->what.claimed)))
       x->answer = changed{jobs.at(x->what.claimed->seq)};
   }
 }

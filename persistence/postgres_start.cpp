@@ -129,7 +129,8 @@ bool postgres_writer::is_one_start(std::span<const postgres_item> items) {
           || check(*one))
         return false;
     } else if (const auto* end = std::get_if<settle_write>(&what)) {
-      if (!is_plain(*end) || check(*end) || !ended.insert(key_of(*end)).second)
+      if (!is_plain(*end) || check(*end)
+          || !ended.insert(key_of(*end->claimed)).second)
         return false;
     } else if (!std::holds_alternative<claim_write>(what)) {
       return false;

@@ -115,8 +115,8 @@ void postgres_store::plan_boot() {
   try {
     plan_once();
     pqxx::nontransaction tx{session_.connection()};
-    session_.plan(tx, stale_runs_statement, 4);
-    session_.plan(tx, claim_statement, 7);
+    session_.plan(tx, stale_runs_statement);
+    session_.plan(tx, claim_statement);
   } catch (const std::exception&) {
     // Then at its first run.
   }

@@ -14,6 +14,8 @@ struct schema_report {
   std::vector<std::string> outstanding;
   /// What this user may not do there and a node must, for people.
   std::vector<std::string> problems;
+  /// Settings of the server that may cost what was acknowledged, for people.
+  std::vector<std::string> warnings;
 };
 
 /// Looks at the database of a `database.url`, and changes nothing. Throws

@@ -8,8 +8,9 @@
 namespace reeve {
 
 event_texts::text_ptr event_texts::of(const job_ptr& what) {
-  auto found = std::find_if(entries_.rbegin(), entries_.rend(),
-                            [&](const entry& x) { return x.what == what; });
+  auto found =
+    std::find_if(entries_.rbegin(), entries_.rend(),
+                 [&](const entry& x) { return x.what.lock() == what; });
   if (found != entries_.rend())
     return found->text;
   auto text = std::make_shared<const std::string>(json_of(*what));

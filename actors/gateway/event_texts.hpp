@@ -31,8 +31,9 @@ public:
 
 private:
   struct entry {
-    /// Kept, so that no other job gets its address.
-    job_ptr what;
+    /// Not kept: it may be one of a bundle, which is large. No other job gets
+    /// its address unnoticed.
+    std::weak_ptr<const job> what;
     text_ptr text;
   };
 

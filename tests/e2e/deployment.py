@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from harness import BIN, ROOT, Database, Node, both_stores, free_port, \
     read_article, run_reeve, time_in
+from postgres import Postgres as Server
 
 OK, FAILED, USAGE, UNREACHABLE, OUTSTANDING = 0, 1, 2, 4, 7
 
@@ -162,6 +163,20 @@ class Postgres(DatabaseTest):
             done = run_reeve(*command, "--database.url=" + url)
             self.assertEqual(done.returncode, UNREACHABLE, done)
             self.assertNotIn("c4n4ry", done.stderr)
+
+    def test_a_server_that_forgets(self):
+        self.migrate()
+        # That of the tests may.
+        found = self.check(OK)
+        self.assertIn("off", found["durability"]["text"])
+        durable = Server(durable=True)
+        self.addCleanup(durable.close)
+        url = "--database.url=" + durable.url()
+        self.assertNotIn("durability", self.check(OUTSTANDING, url))
+        durable.sql("ALTER SYSTEM SET full_page_writes = off")
+        durable.sql("SELECT pg_reload_conf()")
+        self.assertIn("full_page_writes",
+                      self.check(OUTSTANDING, url)["durability"]["text"])
 
     def test_a_user_who_may_not(self):
         url = self.as_user("stranger")

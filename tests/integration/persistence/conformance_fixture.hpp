@@ -218,14 +218,6 @@ struct conformance_fixture {
     return start(me);
   }
 
-  // The same for a run that never was.
-  static settle_write next_run_of(settle_write x) {
-    auto run = *x.claimed;
-    ++run.run;
-    x.claimed = std::make_shared<const job>(std::move(run));
-    return x;
-  }
-
   settle_write ending(const job& x, run_outcome outcome, verdict decision) {
     settle_write result;
     result.claimed = std::make_shared<const job>(x);

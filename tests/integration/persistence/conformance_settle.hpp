@@ -1,6 +1,7 @@
 // tests/integration/persistence/conformance_settle.hpp -- how runs end.
 // Included once by the suite of each store.
 #include "conformance_fixture.hpp"
+#include "unknown_run.hpp"
 
 namespace conformance_settle {
 

@@ -89,14 +89,6 @@ struct postgres_fixture {
     return result.jobs.front();
   }
 
-  // The same for a run that never was.
-  static settle_write next_run_of(settle_write x) {
-    auto run = *x.claimed;
-    ++run.run;
-    x.claimed = std::make_shared<const job>(std::move(run));
-    return x;
-  }
-
   settle_write completion(const job& x) {
     settle_write result;
     result.claimed = std::make_shared<const job>(x);
@@ -154,21 +146,31 @@ struct postgres_fixture {
   }
 
   static void await_blocked(const std::string& url) {
+    await_session(url, "wait_event_type = 'Lock'");
+  }
+
+  /// How many sessions of nodes are so.
+  static int sessions(const std::string& url, const std::string& condition) {
+    pqxx::connection db{url};
+    return sessions(db, condition);
+  }
+
+  static int sessions(pqxx::connection& db, const std::string& condition) {
+    return pqxx::nontransaction{db}.query_value<int>(
+      "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+      " AND application_name = 'reeve' AND "
+      + condition);
+  }
+
+  static void await_session(const std::string& url,
+                            const std::string& condition) {
     const auto deadline =
       std::chrono::steady_clock::now() + std::chrono::seconds{30};
     // One session: a new one for each look takes longer than locks may.
     pqxx::connection db{url};
-    pqxx::nontransaction look{db};
-    while (look
-             .exec("SELECT count(*) FROM pg_stat_activity"
-                   " WHERE datname = current_database()"
-                   " AND application_name = 'reeve'"
-                   " AND wait_event_type = 'Lock'")
-             .one_row()[0]
-             .as<int64_t>()
-           == 0) {
+    while (sessions(db, condition) == 0) {
       if (std::chrono::steady_clock::now() > deadline)
-        FAIL("nothing waits for a lock");
+        FAIL("no session of a node has " << condition);
       std::this_thread::sleep_for(std::chrono::milliseconds{5});
     }
   }

@@ -314,13 +314,23 @@ SCENARIO("priorities of an older version are brought within the bounds") {
 SCENARIO("a migration that is the victim of a deadlock is repeated") {
   const old_database old{backend.cluster, 9};
   pqxx::connection other{old.url()};
+  // The migration looks for a deadlock once, when it has waited so long.
+  pqxx::nontransaction{other}.exec("ALTER DATABASE "
+                                   + std::string{other.dbname()}
+                                   + " SET deadlock_timeout = '3s'");
   pqxx::nontransaction{other}.exec("SET deadlock_timeout = '1min'");
+  auto factory = make_postgres_factory(old.url());
+  // Ends after the transaction, however that ends.
+  std::future<int> migrations;
   pqxx::work tx{other};
   tx.exec("LOCK TABLE reeve.running IN ROW EXCLUSIVE MODE");
-  auto factory = make_postgres_factory(old.url());
-  auto migrations =
+  migrations =
     std::async(std::launch::async, [&] { return factory->migrate(); });
   await_blocked(old.url());
+  AND("the node's other session does not lock what the migrations need") {
+    await_session(old.url(), "state = 'idle'");
+    CHECK_EQ(sessions(old.url(), "wait_event_type = 'Lock'"), 1);
+  }
   // Waits for the migration, which has this table already and waits for the
   // other one; the migration notices and gives way.
   tx.exec("LOCK TABLE reeve.job IN ROW EXCLUSIVE MODE");

@@ -10,6 +10,7 @@
 #include <atomic>
 
 #include "postgres_fixture.hpp"
+#include "unknown_run.hpp"
 
 using namespace reeve;
 

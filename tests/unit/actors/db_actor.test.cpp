@@ -266,7 +266,7 @@ SCENARIO("only real changes are published") {
 }
 
 SCENARIO("a job's changes within one transaction are published in order") {
-  auto claimed_job = claim(1, 1);
+  auto cancelled = ask<changed>(uut, cancel_write{"job-1"});
   auto added = enqueue(1);
   settle();
   CHECK(batch_sizes() == sizes{2});
@@ -274,8 +274,39 @@ SCENARIO("a job's changes within one transaction are published in order") {
   const auto& jobs = published->front().jobs;
   REQUIRE_EQ(jobs.size(), 2u);
   CHECK(jobs[0]->status == job_status::pending);
-  CHECK(jobs[1]->status == job_status::processing);
+  CHECK(jobs[1]->status == job_status::cancelled);
   CHECK(jobs[0]->version < jobs[1]->version);
+  CHECK(!published->front().leaves_due_work);
+}
+
+SCENARIO("what a claim took is due for nobody, and its sender's to tell") {
+  WHEN("a job is added and nobody takes it") {
+    enqueue(1);
+    settle();
+    REQUIRE_EQ(published->size(), 1u);
+    CHECK(published->front().leaves_due_work);
+  }
+  published->clear();
+  WHEN("two are added and the claim of the same transaction takes all") {
+    claim(1, 3);
+    enqueue(2);
+    enqueue(3);
+    settle();
+    REQUIRE_EQ(published->size(), 1u);
+    REQUIRE_EQ(published->front().jobs.size(), 2u);
+    for (const auto& x : published->front().jobs)
+      CHECK(x->status == job_status::pending);
+    CHECK(!published->front().leaves_due_work);
+  }
+  published->clear();
+  WHEN("it takes one of two") {
+    claim(2, 1);
+    enqueue(4);
+    enqueue(5);
+    settle();
+    REQUIRE_EQ(published->size(), 1u);
+    CHECK(published->front().leaves_due_work);
+  }
 }
 
 // -- outages ------------------------------------------------------------------

@@ -22,7 +22,10 @@ struct fixture : test::actor_fixture {
       db->jobs.emplace(seq, test::make_job(seq));
     uut = adopt(sys.spawn<query_actor_impl>(
       [db = db] { return std::make_unique<test::fake_store>(db); }));
+    // Connects.
+    ask<job>(uut, find_atom_v, std::string{"job-1"});
     settle();
+    db->reads = 0;
   }
 
   auto find(std::string id) {
@@ -42,6 +45,20 @@ struct fixture : test::actor_fixture {
 } // namespace
 
 BEGIN_FIXTURE_SCOPE(fixture)
+
+SCENARIO("the first read connects, and nothing is missing before") {
+  size_t connects = 0;
+  uut = adopt(sys.spawn<query_actor_impl>([&connects, db = db] {
+    ++connects;
+    return std::make_unique<test::fake_store>(db);
+  }));
+  settle();
+  CHECK_EQ(state(), "idle");
+  CHECK_EQ(connects, 0u);
+  CHECK(find("job-1")->value.has_value());
+  CHECK(find("job-2")->value.has_value());
+  CHECK_EQ(connects, 1u);
+}
 
 SCENARIO("reads come from the store") {
   db->scraps["scrap-1"] = test::make_scrap("scrap-1");

@@ -63,6 +63,7 @@ SCENARIO("the cards that are like an embedding, most similar first") {
 }
 
 SCENARIO("a lost connection is made anew") {
+  search({1, 0});
   db->read_faults = 1;
   CHECK(search({1, 0})->value.has_value());
   CHECK_EQ(db->reconnects, 1u);

@@ -39,6 +39,28 @@ SCENARIO("boot starts the children in order, sweeps, claims, then serves") {
   CHECK_LT(node->position("sweep"), node->position("start gateway"));
 }
 
+SCENARIO("the first jobs have the cores until their claim is answered") {
+  node->hold_claims = true;
+  auto booted = boot();
+  REQUIRE_EQ(node->held_claims.size(), 1u);
+  CHECK_EQ(node->count("start gateway"), 0u);
+  CHECK(booted->is_open());
+  claimed answer;
+  answer.jobs = {test::make_claimed(1)};
+  answer_claim(answer);
+  CHECK_EQ(node->runs.size(), 1u);
+  CHECK_EQ(node->count("start gateway"), 1u);
+  CHECK(booted->value.has_value());
+}
+
+SCENARIO("a first claim that fails keeps nobody from being served") {
+  node->hold_claims = true;
+  auto booted = boot();
+  fail_claim(ec::store_unavailable);
+  CHECK_EQ(node->count("start gateway"), 1u);
+  CHECK(booted->value.has_value());
+}
+
 SCENARIO("nothing is claimed and nobody served before the sweep succeeded") {
   node->sweep_errors = {ec::store_unavailable, ec::store_unavailable};
   auto booted = boot();
@@ -105,11 +127,17 @@ SCENARIO("work that is committed is claimed at once, without a timer") {
   boot();
   auto before = node->claims.size();
   node->queue.push_back(test::make_claimed(1));
-  commit({pending_job(1, 0ms)});
+  commit({pending_job(1, 0ms)}, true);
   CHECK_EQ(node->claims.size(), before + 1);
-  CHECK_EQ(node->runs.size(), 1u);
-  CHECK_EQ(node->published.size(), 1u);
+  REQUIRE_EQ(node->runs.size(), 1u);
   CHECK(node->due.empty());
+  AND("watchers hear of the job first, then of its run") {
+    REQUIRE_EQ(node->published.size(), 2u);
+    CHECK(node->published[0].front().status == job_status::pending);
+    REQUIRE_EQ(node->published[1].size(), 1u);
+    CHECK(node->published[1].front().status == job_status::processing);
+    CHECK_EQ(node->published[1].front().id, node->runs[0].second.job.id);
+  }
 }
 
 SCENARIO("a new job and its claim go into one transaction") {

@@ -49,7 +49,7 @@ SCENARIO("a draining node takes no new work and finishes what it has") {
   CHECK(drained->is_open());
   WHEN("there is more work") {
     enqueue_due({2});
-    commit({test::make_job(3)});
+    commit({test::make_job(3)}, true);
     pass(5s);
     CHECK_EQ(node->claims.size(), claims);
   }

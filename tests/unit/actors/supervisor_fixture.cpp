@@ -137,8 +137,9 @@ void supervisor_fixture::enqueue_due(std::initializer_list<int64_t> seqs) {
   settle();
 }
 
-void supervisor_fixture::commit(std::vector<job> jobs) {
+void supervisor_fixture::commit(std::vector<job> jobs, bool leaves_due_work) {
   committed_changes changes;
+  changes.leaves_due_work = leaves_due_work;
   for (auto& x : jobs)
     changes.jobs.push_back(std::make_shared<const job>(std::move(x)));
   caf::anon_send(uut, std::move(changes));

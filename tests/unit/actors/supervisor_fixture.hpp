@@ -109,7 +109,7 @@ public:
   void enqueue_due(std::initializer_list<int64_t> seqs);
 
   /// What the db actor sends after a commit.
-  void commit(std::vector<job> jobs);
+  void commit(std::vector<job> jobs, bool leaves_due_work = false);
 
   /// Answers the oldest claim that is held, and holds no more.
   void answer_claim(claimed x);

@@ -121,6 +121,10 @@ SCENARIO("a job that is claimed for a slot that died is given back") {
   answer_claim(answer);
   CHECK(node->runs.empty());
   CHECK(only_settle().decision == verdict::retry_unspent);
+  AND("watchers hear that it was taken, before they hear that it is back") {
+    REQUIRE_EQ(node->published.size(), 1u);
+    CHECK(node->published[0].front().status == job_status::processing);
+  }
 }
 
 // -- the db actor -------------------------------------------------------------
@@ -216,6 +220,8 @@ SCENARIO("changes that commit while the hub is down do no harm") {
   job later = test::make_job(1);
   later.run_at = later.updated_at + 5s;
   commit({later});
+  enqueue_due({2});
+  CHECK_EQ(node->runs.size(), 1u);
   CHECK(!has_ended());
   watch_filter filter;
   auto watching =
