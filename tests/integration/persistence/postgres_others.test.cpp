@@ -317,7 +317,7 @@ SCENARIO("a migration that is the victim of a deadlock is repeated") {
   // The migration looks for a deadlock once, when it has waited so long.
   pqxx::nontransaction{other}.exec("ALTER DATABASE "
                                    + std::string{other.dbname()}
-                                   + " SET deadlock_timeout = '3s'");
+                                   + " SET deadlock_timeout = '5s'");
   pqxx::nontransaction{other}.exec("SET deadlock_timeout = '1min'");
   auto factory = make_postgres_factory(old.url());
   // Ends after the transaction, however that ends.
