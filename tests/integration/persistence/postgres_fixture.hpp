@@ -149,26 +149,20 @@ struct postgres_fixture {
     await_session(url, "wait_event_type = 'Lock'");
   }
 
-  /// How many sessions of nodes are so.
-  static int sessions(const std::string& url, const std::string& condition) {
-    pqxx::connection db{url};
-    return sessions(db, condition);
-  }
-
-  static int sessions(pqxx::connection& db, const std::string& condition) {
-    return pqxx::nontransaction{db}.query_value<int>(
-      "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-      " AND application_name = 'reeve' AND "
-      + condition);
-  }
-
   static void await_session(const std::string& url,
                             const std::string& condition) {
     const auto deadline =
       std::chrono::steady_clock::now() + std::chrono::seconds{30};
     // One session: a new one for each look takes longer than locks may.
     pqxx::connection db{url};
-    while (sessions(db, condition) == 0) {
+    auto is_there = [&] {
+      return pqxx::nontransaction{db}.query_value<bool>(
+        "SELECT EXISTS (SELECT FROM pg_stat_activity"
+        " WHERE datname = current_database() AND application_name = 'reeve'"
+        " AND "
+        + condition + ')');
+    };
+    while (!is_there()) {
       if (std::chrono::steady_clock::now() > deadline)
         FAIL("no session of a node has " << condition);
       std::this_thread::sleep_for(std::chrono::milliseconds{5});

@@ -323,13 +323,13 @@ SCENARIO("a migration that is the victim of a deadlock is repeated") {
   // Ends after the transaction, however that ends.
   std::future<int> migrations;
   pqxx::work tx{other};
-  tx.exec("LOCK TABLE reeve.running IN ROW EXCLUSIVE MODE");
+  // Nobody may even read it.
+  tx.exec("LOCK TABLE reeve.running IN ACCESS EXCLUSIVE MODE");
   migrations =
     std::async(std::launch::async, [&] { return factory->migrate(); });
   await_blocked(old.url());
-  AND("the node's other session does not lock what the migrations need") {
-    await_session(old.url(), "state = 'idle'");
-    CHECK_EQ(sessions(old.url(), "wait_event_type = 'Lock'"), 1);
+  AND("the node's other session has done nothing but to say how it works") {
+    await_session(old.url(), "state = 'idle' AND query LIKE '%reeve.node%'");
   }
   // Waits for the migration, which has this table already and waits for the
   // other one; the migration notices and gives way.
