@@ -67,11 +67,12 @@ bool leaves_due_work(const std::vector<job_ptr>& changes,
     else if (!due.empty())
       due.erase(x->seq);
   }
-  if (!due.empty())
-    for (const auto& answer : answers)
-      if (const auto* x = std::get_if<claimed>(&answer))
-        for (const auto& job : x->jobs)
-          due.erase(job.seq);
+  if (due.empty())
+    return false;
+  for (const auto& answer : answers)
+    if (const auto* x = std::get_if<claimed>(&answer))
+      std::ranges::for_each(x->jobs,
+                            [&due](const job& taken) { due.erase(taken.seq); });
   return !due.empty();
 }
 

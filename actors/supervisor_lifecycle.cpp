@@ -134,7 +134,8 @@ void supervisor_state::serve() {
 }
 
 // Once the first claim is answered, be it with an error: until then its jobs
-// need the cores. What is announced meanwhile the listener looks for itself.
+// need the cores. What is announced meanwhile is found when the listener, once
+// it listens, has the node look for work.
 void supervisor_state::open_up() {
   if (std::exchange(is_open_, true) || stopping_)
     return;
