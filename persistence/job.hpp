@@ -113,6 +113,14 @@ struct job {
 /// A job that many hold.
 using job_ptr = std::shared_ptr<const job>;
 
+/// A run among all: `seq` and `run` of its job. Also the order in which
+/// everybody locks runs.
+using run_key = std::pair<int64_t, int64_t>;
+
+inline run_key key_of(const job& x) {
+  return {x.seq, x.run};
+}
+
 /// What became of one run, before anyone decided what follows.
 enum class run_outcome : uint8_t {
   completed,
@@ -203,14 +211,6 @@ struct api_key {
   timestamp created_at;
   std::optional<timestamp> revoked_at;
 };
-
-/// A run among all: `seq` and `run` of its job. Also the order in which
-/// everybody locks runs.
-using run_key = std::pair<int64_t, int64_t>;
-
-inline run_key key_of(const job& x) {
-  return {x.seq, x.run};
-}
 
 /// The error of a job whose target vanished; clients match on this text.
 inline constexpr std::string_view target_gone_message =
