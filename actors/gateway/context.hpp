@@ -4,6 +4,7 @@
 #include "actors/gateway/alarm.hpp"
 #include "actors/gateway/event_texts.hpp"
 #include "actors/gateway/http_metrics.hpp"
+#include "actors/gateway/relay.hpp"
 #include "actors/gateway/shared_question.hpp"
 #include "actors/gateway/stats_feed.hpp"
 #include "actors/gateway/stats_history.hpp"
@@ -48,6 +49,8 @@ struct gateway_context {
   std::shared_ptr<http_metrics> metrics;
   /// Timers of all connections; without it they are CAF's.
   alarm_actor alarm;
+  /// Takes the new jobs of all connections.
+  relay_actor relay;
   /// Each watcher that looks keeps a copy; its use count is their number.
   std::shared_ptr<const void> lookers = std::make_shared<int>(0);
   /// Shared by all watchers.

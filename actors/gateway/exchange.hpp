@@ -143,7 +143,8 @@ public:
       });
     auto failed = [open](caf::error& err) { open->fail(err); };
     // The deadline is the question's: see there.
-    auto request = self_->request(supervisor_, caf::infinite, std::move(xs)...);
+    auto request =
+      self_->request(whom_to_ask(xs...), caf::infinite, std::move(xs)...);
     if constexpr (std::is_void_v<Result>)
       request.then(
         [me, open, f = std::move(f)] {
@@ -184,6 +185,16 @@ public:
   }
 
 private:
+  template <class... Ts>
+  const supervisor_actor& whom_to_ask(const Ts&...) const {
+    return supervisor_;
+  }
+
+  // New jobs may come from many connections at once.
+  const relay_actor& whom_to_ask(const enqueue_write&) const {
+    return context_->relay;
+  }
+
   question_ptr expect_answer(std::function<void(caf::error&)> give_up);
 
   connection_actor::broker_pointer self_;

@@ -20,7 +20,14 @@ gateway_state::gateway_state(gateway_broker_actor::broker_pointer self,
 
 gateway_broker_actor::behavior_type gateway_state::make_behavior() {
   listen();
-  self_->set_down_handler([this](const caf::down_msg&) { --clients_; });
+  self_->monitor(context_->relay);
+  self_->set_down_handler([this](const caf::down_msg& x) {
+    if (x.source == context_->relay)
+      // Without it no job comes in any more.
+      self_->quit(caf::make_error(caf::sec::runtime_error, "the relay ended"));
+    else
+      --clients_;
+  });
   sample();
   return {
     [this](status_atom) { return status(); },
@@ -107,6 +114,7 @@ gateway_actor spawn_gateway(caf::actor_system& sys, supervisor_actor supervisor,
                             std::shared_ptr<const gateway_context> context) {
   auto own = std::make_shared<gateway_context>(*context);
   own->alarm = sys.spawn<alarm_impl, caf::hidden>();
+  own->relay = spawn_relay(sys, supervisor);
   own->metrics = std::make_shared<http_metrics>(sys);
   caf::actor_config cfg{&sys.middleman().backend()};
   return sys.spawn_class<gateway_impl, caf::no_spawn_options>(

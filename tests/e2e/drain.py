@@ -1,6 +1,7 @@
 # tests/e2e/drain.py -- SIGTERM: what still runs, what is refused, what is
 # given back, and how the node ends.
 import signal
+import sqlite3
 import threading
 import time
 import unittest
@@ -201,6 +202,32 @@ class Drain(FaultTest):
         self.assertEqual(
             node.database.sql("SELECT DISTINCT outcome FROM job_attempts"),
             [["interrupted"]])
+
+
+class Waiting(FaultTest):
+
+    def test_a_post_under_way_is_answered(self):
+        node = self.start()
+        thief = sqlite3.connect(node.database.path, isolation_level=None)
+        self.addCleanup(thief.close)
+        thief.execute("BEGIN IMMEDIATE")
+        answers = []
+        post = threading.Thread(target=lambda: answers.append(node.post(
+            "/api/jobs", {"type": "CARD_ANALYSIS", "target_id": "waits"})))
+        post.start()
+        wait_until(lambda: any(
+            x["name"] == "db" and x["state"] == "unresponsive"
+            for x in node.get("/api/actors").json["actors"]),
+            "the job to wait for its commit")
+        node.signal(signal.SIGTERM)
+        node.wait_for_log("supervisor.draining")
+        thief.execute("ROLLBACK")
+        self.assertEqual(node.wait(), 0)
+        post.join(10)
+        answer, = answers
+        self.assertEqual(answer.status, 202, answer)
+        self.assertEqual(node.database.sql("SELECT id FROM job"),
+                         [[answer.json["id"]]])
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ reeve_test(reeve-actors-tests reeve_actors
   unit/actors/gateway_job_json.test.cpp
   unit/actors/gateway_openapi.test.cpp
   unit/actors/gateway_questions.test.cpp
+  unit/actors/gateway_relay.test.cpp
   unit/actors/gateway_shared_question.test.cpp
   unit/actors/janitor.test.cpp
   unit/actors/job_actor.test.cpp
