@@ -4,6 +4,7 @@
 #include "persistence/postgres_inspect.hpp"
 #include "persistence/postgres_listen.hpp"
 #include "persistence/postgres_store.hpp"
+#include "persistence/uuid.hpp"
 
 #include <chrono>
 #include <condition_variable>
@@ -185,8 +186,9 @@ int migrate_locked(pqxx::connection& db) {
 // A future that fails: the migrations did, and the first claim plans for
 // itself.
 std::unique_ptr<postgres_store> planned_store(const std::string& conninfo,
+                                              const std::string& announcer,
                                               std::future<void> migrated) {
-  auto result = std::make_unique<postgres_store>(conninfo);
+  auto result = std::make_unique<postgres_store>(conninfo, announcer);
   try {
     migrated.get();
   } catch (const std::future_error&) {
@@ -280,7 +282,7 @@ public:
     std::promise<void> migrated;
     if (!writer_.valid())
       writer_ = std::async(std::launch::async, planned_store, conninfo_,
-                           migrated.get_future());
+                           announcer_, migrated.get_future());
     spare_.emplace(conninfo_);
     spare_->connect();
     try {
@@ -313,11 +315,11 @@ public:
       } catch (const store_unavailable&) {
         // The server may be there by now.
       }
-    return std::make_unique<postgres_store>(conninfo_);
+    return std::make_unique<postgres_store>(conninfo_, announcer_);
   }
 
   std::unique_ptr<wake_source> listen() override {
-    return make_postgres_wake_source(conninfo_);
+    return make_postgres_wake_source(conninfo_, announcer_);
   }
 
   std::unique_ptr<node_lock> lock_node(const std::string& node_name) override {
@@ -337,6 +339,8 @@ public:
 private:
   std::string masked_url_;
   std::string conninfo_;
+  /// Stores of a factory work for one node, which knows of its own work.
+  std::string announcer_ = make_uuid();
   /// The session that migrated, until the name's lock takes it.
   std::optional<postgres_session> spare_;
   /// Readers connect in threads of their own.

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <libpq-fe.h>
 #include <poll.h>
@@ -56,8 +57,10 @@ using notify_ptr = std::unique_ptr<PGnotify, deleter>;
 // whoever calls `wait` must not hang with a peer that vanished.
 class postgres_wake_source final : public wake_source {
 public:
-  postgres_wake_source(const std::string& conninfo, postgres_probe probe)
+  postgres_wake_source(const std::string& conninfo, std::string announcer,
+                       postgres_probe probe)
     : connection_(PQconnectdb(conninfo.c_str())),
+      announcer_(std::move(announcer)),
       probe_(probe),
       own_channel_("reeve_probe_" + make_uuid().substr(19)) {
     std::ranges::replace(own_channel_, '-', '_');
@@ -101,15 +104,19 @@ private:
     auto result = read_answer();
     while (notify_ptr news{PQnotifies(connection_.get())}) {
       last_news_ = clock::now();
-      if (news->relname == queue_channel) {
+      if (news->relname == own_channel_) {
+        probed_at_.reset();
+      } else if (news->relname == queue_channel && !is_own(*news)) {
         look_at_ = last_news_ + first_look;
         pause_ = first_look;
         result = true;
-      } else if (news->relname == own_channel_) {
-        probed_at_.reset();
       }
     }
     return result;
+  }
+
+  bool is_own(const PGnotify& x) const {
+    return x.extra == announcer_;
   }
 
   // True when somebody was still on the way, or may have been.
@@ -210,6 +217,7 @@ private:
   }
 
   connection_ptr connection_;
+  std::string announcer_;
   postgres_probe probe_;
   std::string own_channel_;
   clock::time_point last_news_;
@@ -227,8 +235,9 @@ private:
 } // namespace
 
 std::unique_ptr<wake_source> make_postgres_wake_source(
-  const std::string& conninfo, postgres_probe probe) {
-  return std::make_unique<postgres_wake_source>(conninfo, probe);
+  const std::string& conninfo, std::string announcer, postgres_probe probe) {
+  return std::make_unique<postgres_wake_source>(conninfo, std::move(announcer),
+                                                probe);
 }
 
 } // namespace reeve

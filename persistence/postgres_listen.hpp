@@ -20,9 +20,10 @@ struct postgres_probe {
 /// A connection of its own that listens on `reeve_queue`. Its `wait` throws
 /// `store_unavailable` also when the connection looks well but brings nothing
 /// any more: the peer vanished, or a pooler gave the server's end of it to
-/// somebody else. `conninfo` is libpq's keyword/value form. Throws
-/// `store_unavailable`.
+/// somebody else. What `announcer` signed is its own news: it wakes nobody.
+/// `conninfo` is libpq's keyword/value form. Throws `store_unavailable`.
 std::unique_ptr<wake_source> make_postgres_wake_source(
-  const std::string& conninfo, postgres_probe probe = {});
+  const std::string& conninfo, std::string announcer,
+  postgres_probe probe = {});
 
 } // namespace reeve

@@ -20,7 +20,7 @@ constexpr int max_short_waits = 10;
 constexpr const char* no_wait_sql = "SET LOCAL lock_timeout = '1ms'";
 
 constexpr postgres_statement announce_sql{
-  "announce", "SELECT pg_notify('reeve_queue', '')"};
+  "announce", "SELECT pg_notify('reeve_queue', $1)"};
 
 // Statements that write find their rows by key, whatever the values: to plan
 // them anew each time takes longer than to run them.
@@ -76,9 +76,10 @@ store_unavailable committed_unseen(const std::exception& err) {
 
 } // namespace
 
-postgres_store::postgres_store(std::string conninfo,
+postgres_store::postgres_store(std::string conninfo, std::string announcer,
                                int64_t max_cards_in_memory_bytes)
   : session_(std::move(conninfo)),
+    announcer_(std::move(announcer)),
     max_cards_in_memory_bytes_(max_cards_in_memory_bytes) {
   reconnect();
 }
@@ -128,7 +129,7 @@ void postgres_store::announce() {
     // all other nodes from committing at the same time.
     try {
       pqxx::nontransaction tx{session_.connection()};
-      session_.run(tx, announce_sql);
+      session_.run(tx, announce_sql, pqxx::params{announcer_});
     } catch (const std::exception& err) {
       // A hint that cannot be given now is none to lose the connection for.
       if (classify(err) == postgres_failure::unavailable)

@@ -20,10 +20,11 @@ namespace reeve {
 class postgres_store final : public job_store {
 public:
   /// Connects. `conninfo` is libpq's keyword/value form. Throws
-  /// `store_unavailable`. Cards are searched in memory; when their table is
-  /// larger than `max_cards_in_memory_bytes`, the extension `vector` searches
-  /// it if the database has that.
-  explicit postgres_store(std::string conninfo,
+  /// `store_unavailable`. `announcer` signs what it announces. Cards are
+  /// searched in memory; when their table is larger than
+  /// `max_cards_in_memory_bytes`, the extension `vector` searches it if the
+  /// database has that.
+  explicit postgres_store(std::string conninfo, std::string announcer = {},
                           int64_t max_cards_in_memory_bytes = int64_t{1} << 30);
 
   /// Plans what a node runs first, while nobody waits for it yet. Whatever
@@ -108,6 +109,7 @@ private:
   bool plans_once_ = false;
   /// When a lock stopped a batch for the last time.
   std::optional<std::chrono::steady_clock::time_point> blocked_at_;
+  std::string announcer_;
   int64_t max_cards_in_memory_bytes_;
   /// `vector` stopped at an embedding; it would stop there again.
   bool vector_refuses_ = false;

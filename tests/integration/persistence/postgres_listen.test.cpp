@@ -3,6 +3,7 @@
 #define CAF_SUITE persistence.postgres_listen
 
 #include "persistence/postgres_listen.hpp"
+#include "persistence/postgres_store.hpp"
 
 #include <caf/test/bdd_dsl.hpp>
 
@@ -101,9 +102,12 @@ SCENARIO("a node announces what it leaves to others, and nothing by itself") {
     many.push_back({new_job()});
   store->apply(many);
   CHECK_EQ(all.news(), 0);
+  // To others: its own listener has nothing to tell it.
+  const auto other = make_postgres_factory(backend.url)->listen();
   store->announce();
   CHECK_EQ(all.news(), 1);
-  CHECK(ears->wait(ages));
+  CHECK(other->wait(ages));
+  CHECK(!ears->wait(200ms));
 }
 
 SCENARIO("a transaction is announced once, when it is committed") {
@@ -219,7 +223,7 @@ SCENARIO("jobs that many programs add at once are all found") {
 
 SCENARIO("a healthy listener hears itself again and again") {
   auto x = make_postgres_wake_source(backend.url + "&application_name=probed",
-                                     {1ms, ages});
+                                     "me", {1ms, ages});
   std::string sent;
   pqxx::connection db{backend.url};
   const auto deadline = clock::now() + ages;
@@ -248,18 +252,19 @@ SCENARIO("a healthy listener hears itself again and again") {
 SCENARIO("a listener whose peer vanished says so") {
   postgres_proxy proxy{backend.cluster.log_file().parent_path()};
   {
-    auto healthy = make_postgres_wake_source(by_way_of(proxy), {10ms, ages});
+    auto healthy =
+      make_postgres_wake_source(by_way_of(proxy), "me", {10ms, ages});
     store->announce();
     CHECK(healthy->wait(ages));
   }
-  auto x = make_postgres_wake_source(by_way_of(proxy), {10ms, 200ms});
+  auto x = make_postgres_wake_source(by_way_of(proxy), "me", {10ms, 200ms});
   proxy.swallow();
   CHECK(failure_of(*x).find("listening session") != std::string::npos);
 }
 
 SCENARIO("a listener whose LISTEN was given away says so") {
   postgres_proxy proxy{backend.cluster.log_file().parent_path()};
-  auto x = make_postgres_wake_source(by_way_of(proxy), {10ms, 200ms});
+  auto x = make_postgres_wake_source(by_way_of(proxy), "me", {10ms, 200ms});
   // As a pooler does between two clients.
   const std::string sql = "UNLISTEN *";
   proxy.run_aside(sql);
@@ -268,15 +273,16 @@ SCENARIO("a listener whose LISTEN was given away says so") {
 
 SCENARIO("a listener whose session was ended says so") {
   const auto before = clock::now();
-  auto x = make_postgres_wake_source(backend.url, {never, never});
+  auto x = make_postgres_wake_source(backend.url, "me", {never, never});
   CHECK(backend.cluster.terminate_backends(backend.name) > 0);
   unavailable([&] { x->wait(ages); });
   CHECK(clock::now() - before < ages);
 }
 
 SCENARIO("there is no listener without a server") {
-  const auto text = unavailable(
-    [] { make_postgres_wake_source("postgresql://me:secret@127.0.0.1:1/db"); });
+  const auto text = unavailable([] {
+    make_postgres_wake_source("postgresql://me:secret@127.0.0.1:1/db", "me");
+  });
   CHECK(text.find("secret") == std::string::npos);
   CHECK(text.find("127.0.0.1") != std::string::npos);
 }

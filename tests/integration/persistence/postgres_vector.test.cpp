@@ -25,7 +25,7 @@ public:
   }
 
   std::unique_ptr<job_store> connect() {
-    return std::make_unique<postgres_store>(url, 0);
+    return std::make_unique<postgres_store>(url, "", 0);
   }
 
   std::unique_ptr<job_store> connect_in_memory() {
