@@ -176,7 +176,8 @@ caf::result<enqueued> supervisor_state::enqueue(enqueue_write& x) {
 }
 
 bool supervisor_state::could_start(const enqueue_write& x) const {
-  return !x.run_at && options_.types.contains(x.type) && free_slots() > 0;
+  return !x.run_at && options_.types.contains(x.type) && !is_paused(x.type)
+    && free_slots() > 0;
 }
 
 // Settings do not change while the node runs, and are not free to copy.
@@ -206,6 +207,7 @@ caf::result<card_hits> supervisor_state::recall(recall_query& x) {
 }
 
 void supervisor_state::on_changes(committed_changes& x) {
+  auto may_start = false;
   for (const auto& job : x.jobs) {
     if (job->status == job_status::pending) {
       if (job->version == 1)
@@ -215,16 +217,17 @@ void supervisor_state::on_changes(committed_changes& x) {
         job->run_at - job->updated_at);
       if (wait.count() > 0 && scheduler_)
         self_->send(scheduler_, due_atom_v, int64_t{wait.count()});
+      may_start = may_start || !is_paused(job->type);
     } else if (is_final(job->status)) {
       metrics_.finished(job->type, job->status);
     } else if (job->cancel_requested) {
       stop_run(key_of(*job), stop_reason::cancelled);
     }
   }
-  const auto is_due = x.leaves_due_work;
+  may_start = may_start && x.leaves_due_work;
   if (hub_)
     self_->send(hub_, std::move(x));
-  if (is_due)
+  if (may_start)
     look_for_work();
 }
 

@@ -201,6 +201,8 @@ private:
   size_t probes_under_way(const gate_slot& lane) const;
   void send_claim(claim_way how);
   void on_claimed(claimed& x);
+  void note_paused(const std::vector<std::string>& found);
+  bool is_paused(const std::string& type) const;
   void let_go_of_joining();
   void hand_out(std::vector<job>& jobs);
   void assign(slot& where, std::vector<job>&& jobs);
@@ -310,6 +312,9 @@ private:
   bool look_if_left_ = false;
   /// Jobs that wait in `db` for the next claim, by id.
   std::set<std::string> joining_;
+  /// Types that a claim found paused, and when: new jobs of theirs are no
+  /// reason to ask again for a while.
+  std::map<std::string, caf::actor_clock::time_point> paused_;
   /// The last claim left due jobs behind: runs may be fetched ahead.
   bool backlog_ = false;
   /// The last claim took all there was, and nothing has happened since.

@@ -21,6 +21,9 @@ constexpr auto claim_retry = 500ms;
 /// until the book ends. Who calls takes its permit much sooner than this; one
 /// run too many does no harm, since a gate lets one call probe at a time.
 constexpr auto probe_patience = 15s;
+/// How long a type is taken for paused without asking again. Whoever resumes it
+/// wakes the nodes, but not everybody does who may, and not every node hears.
+constexpr auto paused_patience = 1s;
 
 bool reached_a_limit(const std::vector<claimable_type>& types,
                      const std::vector<job>& jobs) {
@@ -183,6 +186,7 @@ void supervisor_state::on_claimed(claimed& x) {
   auto is_partial = partial_claim_
     || (x.jobs.size() < claim_->limit
         && reached_a_limit(claim_->types, x.jobs));
+  note_paused(x.paused);
   claim_.reset();
   backlog_ = x.more && !x.jobs.empty();
   // It may have come in time for those that wait for the next one.
@@ -204,6 +208,19 @@ void supervisor_state::on_claimed(claimed& x) {
     look_for_work();
   let_go_of_joining();
   open_up();
+}
+
+void supervisor_state::note_paused(const std::vector<std::string>& found) {
+  for (const auto& one : claim_->types)
+    paused_.erase(one.type);
+  for (const auto& type : found)
+    paused_[type] = self_->clock().now();
+}
+
+bool supervisor_state::is_paused(const std::string& type) const {
+  auto i = paused_.find(type);
+  return i != paused_.end()
+    && self_->clock().now() < i->second + paused_patience;
 }
 
 // No claim has followed: they need not wait for it.

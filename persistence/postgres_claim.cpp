@@ -79,9 +79,10 @@ constexpr int max_rounds = 20;
 // in vain; rows that another node has locked meanwhile (or that have no record)
 // are listed beside the first row, and the caller asks again without them;
 // there, too, stands when the next job is due, unless all that was asked for is
-// taken. The locked rows are a materialized set: else the planner may run the
-// LIMIT again and take more than was asked. They carry all that is not the same
-// for every job that has just started: nobody reads it again.
+// taken, and which types are paused. The locked rows are a materialized set:
+// else the planner may run the LIMIT again and take more than was asked. They
+// carry all that is not the same for every job that has just started: nobody
+// reads it again.
 const postgres_statement claim_statement{"claim", R"(
   WITH wanted AS MATERIALIZED (
     SELECT t.job_type, max(t.most) AS most
@@ -139,7 +140,10 @@ const postgres_statement claim_statement{"claim", R"(
         SELECT (SELECT min(q.run_at) FROM reeve.queue q
           WHERE q.job_type = wanted.job_type AND q.priority = level.priority
             AND q.run_at > now()) AS next
-        FROM level WHERE level.priority IS NOT NULL) x) END
+        FROM level WHERE level.priority IS NOT NULL) x) END,
+    CASE WHEN row_number() OVER () = 1 THEN
+      (SELECT array_agg(p.job_type) FROM reeve.types p
+       WHERE p.paused AND p.job_type = ANY($5::text[])) END
   FROM (VALUES (1)) AS one LEFT JOIN due d ON true)"};
 
 void postgres_writer::claim(const slot<claim_write>& x) {
@@ -256,6 +260,9 @@ bool postgres_writer::take(const claim_write& x,
     for (const auto& row : rows)
       if (!row[0].is_null())
         jobs.push_back(read_claimed(row, now));
+    const auto paused = first[postgres_claimed_columns + 3];
+    result.paused =
+      paused.is_null() ? std::vector<std::string>{} : read_texts(paused);
     const auto missed = first[postgres_claimed_columns + 1];
     if (missed.is_null()) {
       if (const auto next = first[postgres_claimed_columns + 2];

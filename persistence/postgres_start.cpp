@@ -41,10 +41,12 @@ namespace {
 
 #define REEVE_STARTING_ROW \
   " SELECT n.seq, n.id, n.run_at, n.created_at," \
-  " n.seq IN (SELECT seq FROM starting), q.is_due, now(), q.next "
+  " n.seq IN (SELECT seq FROM starting), q.is_due, now(), q.next," \
+  " (SELECT array_agg(p.job_type) FROM reeve.types p" \
+  "  WHERE p.paused AND p.job_type = ANY($15::text[])) "
 
 // How many columns those are.
-constexpr int starting_columns = 8;
+constexpr int starting_columns = 9;
 
 // In the first rows, those of jobs, the columns of ends are NULL; in the others
 // it is the other way around.
@@ -56,7 +58,7 @@ constexpr postgres_statement start_and_complete_sql{
     NULL::bigint, NULL::bigint, NULL::bigint
   FROM new_job n CROSS JOIN queued q
   UNION ALL
-  SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, seq, run, version,
+  SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, seq, run, version,
     finished_at, input_tokens, output_tokens, images
   FROM completed)"};
 
@@ -109,12 +111,12 @@ std::optional<postgres_writer::starter> postgres_writer::starter_of(
   return may_start ? result : std::nullopt;
 }
 
-bool postgres_writer::is_one_start(std::span<const postgres_item> items) {
+bool postgres_writer::can_add_at_once(std::span<const postgres_item> items) {
   const auto found = starter_of(items);
   // Jobs that wait for a limit over all nodes may be due all the time: looking
   // again would then be a second transaction for each job.
-  if (!found
-      || std::ranges::any_of(found->what->types, [](const claimable_type& x) {
+  if (found
+      && std::ranges::any_of(found->what->types, [](const claimable_type& x) {
            return x.across > 0;
          }))
     return false;
@@ -125,9 +127,11 @@ bool postgres_writer::is_one_start(std::span<const postgres_item> items) {
     if (item.entry->repeated)
       return false;
     if (const auto* one = std::get_if<enqueue_write>(&what)) {
-      if (++jobs == fewest_to_copy || one->new_scrap || one->new_content
-          || check(*one))
+      if (++jobs == fewest_to_copy || !is_keyless(*one) || one->new_scrap
+          || one->new_content || check(*one))
         return false;
+    } else if (!found) {
+      return false;
     } else if (const auto* end = std::get_if<settle_write>(&what)) {
       if (!is_plain(*end) || check(*end)
           || !ended.insert(key_of(*end->claimed)).second)
@@ -141,7 +145,7 @@ bool postgres_writer::is_one_start(std::span<const postgres_item> items) {
 
 // -- how ----------------------------------------------------------------------
 
-std::vector<size_t> postgres_writer::start_at_once(
+std::vector<size_t> postgres_writer::add_at_once(
   std::span<const postgres_item> items) {
   starter_ = starter_of(items);
   const auto ends = pick<settle_write>(items);
@@ -162,7 +166,7 @@ std::vector<size_t> postgres_writer::start_at_once(
   completing_ = nullptr;
   settle_again(completing.unanswered());
   std::set<const write_answer*> open;
-  if (!starter_->is_answered)
+  if (starter_ && !starter_->is_answered)
     open.insert(starter_->answer);
   for (size_t i = 0; i < added.size(); ++i)
     if (arrivals[i].open())
@@ -216,6 +220,8 @@ void postgres_writer::answer_starter(const pqxx::row& first,
   std::ranges::sort(result.jobs, is_claimed_before);
   if (!first[7].is_null())
     result.next_due_in = until(read_time(first[6]), read_time(first[7]));
+  if (!first[8].is_null())
+    result.paused = read_texts(first[8]);
   *starter_->answer = std::move(result);
   starter_->is_answered = true;
 }

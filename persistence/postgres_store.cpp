@@ -159,7 +159,7 @@ std::optional<std::vector<write_answer>> postgres_store::apply_at_once(
   std::vector<write_answer> result(batch.size());
   const auto items = items_of(batch, result);
   const auto are_ends = is_one_statement(batch);
-  if (!are_ends && !postgres_writer::is_one_start(items))
+  if (!are_ends && !postgres_writer::can_add_at_once(items))
     return std::nullopt;
   std::vector<size_t> open;
   try {
@@ -168,7 +168,7 @@ std::optional<std::vector<write_answer>> postgres_store::apply_at_once(
     if (are_ends)
       writer.apply(items);
     else
-      open = writer.start_at_once(items);
+      open = writer.add_at_once(items);
   } catch (const pqxx::failure& err) {
     // The statement failed, and left nothing.
     if (!is_against_a_write(err))

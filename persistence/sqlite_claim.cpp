@@ -78,14 +78,15 @@ write_answer sqlite_writer::on(const claim_write& x, bool repeated) {
   claimed result;
   if (repeated)
     result.jobs = claimed_with(x);
-  auto lanes = lanes_of(x);
+  auto lanes = lanes_of(x, result.paused);
   if (result.jobs.empty())
     result.jobs = take_due(x, lanes);
   look_ahead(lanes, result.jobs.size() >= x.limit, result);
   return result;
 }
 
-std::vector<sqlite_writer::lane> sqlite_writer::lanes_of(const claim_write& x) {
+std::vector<sqlite_writer::lane> sqlite_writer::lanes_of(
+  const claim_write& x, std::vector<std::string>& paused) {
   std::vector<lane> result;
   // Of a type that is listed twice, the larger limit of its own counts, and
   // the stricter one of all nodes.
@@ -100,8 +101,10 @@ std::vector<sqlite_writer::lane> sqlite_writer::lanes_of(const claim_write& x) {
       across = one.across;
   }
   for (const auto& [type, one] : wanted) {
-    if (is_paused(db_, type))
+    if (is_paused(db_, type)) {
+      paused.push_back(type);
       continue;
+    }
     auto priorities = waiting_priorities(db_, type);
     if (!priorities.empty())
       result.push_back({type, std::move(priorities), room_for(one)});

@@ -109,7 +109,9 @@ private:
   write_answer on(const claim_write& x, bool repeated);
   write_answer on(const heartbeat_write& x, bool repeated);
   write_answer on(const progress_write& x, bool repeated);
-  std::vector<lane> lanes_of(const claim_write& x);
+  /// `paused`: which of its types are left out for that.
+  std::vector<lane> lanes_of(const claim_write& x,
+                             std::vector<std::string>& paused);
   uint32_t room_for(const claimable_type& x);
   std::vector<job> take_due(const claim_write& x, std::vector<lane>& lanes);
   void take_level(const claim_write& x, int64_t priority,

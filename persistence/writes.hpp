@@ -272,6 +272,9 @@ struct claimed {
   std::optional<std::chrono::milliseconds> next_due_in;
   /// More due jobs may be waiting (`limit` was reached).
   bool more = false;
+  /// Paused types among those it looked at: not of a claim that is found again,
+  /// nor where another limit has left no room.
+  std::vector<std::string> paused;
 };
 
 struct changed {

@@ -59,6 +59,28 @@ class Nodes(FaultTest):
             return [(what, job, int(when)) for what, job, when in
                     (line.split() for line in file)]
 
+    def test_a_type_that_another_node_resumes_goes_on(self):
+        # Nothing but what nodes tell each other starts a job.
+        here, there = (self.start_named(name, 0, **{
+            "queue.poll-interval": "1h", "queue.recovery-interval": "1h"})
+            for name in ("here", "there"))
+        for round in range(1, 4):
+            self.assertEqual(
+                there.post("/api/types/WORK/pause", {"reason": "x"}).status,
+                200)
+            waiting = [here.post("/api/jobs", {
+                "type": "WORK", "target_id": str(i)}).json["id"]
+                for i in range(3)]
+            self.assertEqual(
+                {here.job(x)["status"] for x in waiting}, {"PENDING"})
+            self.assertEqual(
+                there.post("/api/types/WORK/resume").status, 200)
+            waiting.append(here.post("/api/jobs", {
+                "type": "WORK", "target_id": "late"}).json["id"])
+            for job in waiting:
+                self.assertEqual(here.wait_for_job(job)["status"],
+                                 "COMPLETED")
+
     def test_a_limit_of_a_type_holds_on_all_nodes_together(self):
         limit = {"types.WORK.concurrency": 2, "queue.poll-interval": "100ms"}
         nodes = [self.start_named(name, 0.05, **limit)

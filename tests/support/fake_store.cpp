@@ -425,7 +425,9 @@ write_answer fake_store::handle(const claim_write& x, bool repeated) {
       static_cast<uint32_t>(std::ranges::count_if(db_->jobs, runs));
     auto room =
       one.across == 0 ? one.limit : one.across - std::min(one.across, running);
-    if (!db_->is_paused(one.type))
+    if (db_->is_paused(one.type))
+      result.paused.push_back(one.type);
+    else
       left[one.type] = std::min(one.limit, room);
   }
   std::vector<job*> due;

@@ -222,6 +222,7 @@ SCENARIO("jobs of a paused type stay until it is resumed") {
   CHECK_EQ(first.jobs[0].id, b.id);
   CHECK(!first.more);
   CHECK(!first.next_due_in);
+  CHECK_EQ(first.paused, std::vector<std::string>{"A"});
   CHECK(!get<claimed>(claim(0)).more);
   // A pause and a claim in one batch: the pause goes first.
   add(new_job("B"));
@@ -231,6 +232,11 @@ SCENARIO("jobs of a paused type stay until it is resumed") {
   auto second = get<claimed>(claim(10));
   CHECK_EQ(second.jobs.size(), 1u);
   CHECK(second.next_due_in.has_value());
+  CHECK_EQ(second.paused, std::vector<std::string>{"B"});
+  // Of others it was not asked.
+  auto other = claim(10);
+  other.types = {{"A", 10}};
+  CHECK(get<claimed>(other).paused.empty());
   CHECK_EQ(refused(pause_write{"", true, ""}), "invalid_argument");
   CHECK_EQ(refused(pause_write{"A", true, std::string("\0", 1)}),
            "invalid_argument");

@@ -168,11 +168,13 @@ SCENARIO("jobs of paused and of other types wait") {
   get<done>(pause_write{"A", true, "maintenance"});
   auto [added, got] = together({new_job("A")}, claim(3));
   CHECK(got.jobs.empty());
+  CHECK_EQ(got.paused, std::vector<std::string>{"A"});
   CHECK_EQ(state(added[0]), "PENDING");
   auto only = claim(3);
   only.types = {{"TEST", 3}};
   auto [others, some] = together({new_job("B"), new_job()}, only);
   CHECK_EQ(ids(some.jobs), ids({others[1]}));
+  CHECK(some.paused.empty());
   CHECK_EQ(state(others[0]), "PENDING");
   // One that is paused in the same transaction.
   auto answers = store->apply({{claim(3), false},

@@ -84,6 +84,39 @@ SCENARIO("a job that starts as it comes in never stands in the queue") {
   CHECK_EQ(counted("queue", "n_tup_ins"), 0);
 }
 
+SCENARIO("of jobs that come by themselves one may be refused alone") {
+  auto taken = new_job();
+  store->apply({{taken}});
+  auto later = new_job();
+  later.run_at =
+    timestamp{std::chrono::sys_days{std::chrono::year{2100} / 1 / 1}};
+  const auto good = new_job();
+  const auto answers = store->apply({{taken}, {good}, {later}, {good}});
+  CHECK(std::get<refusal>(answers[0]).code == refusal_code::invalid_argument);
+  CHECK_EQ(as<enqueued>(answers[1]).job.id, good.id);
+  CHECK(as<enqueued>(answers[2]).job.run_at == later.run_at);
+  CHECK(std::get<refusal>(answers[3]).code == refusal_code::invalid_argument);
+  CHECK_EQ(backend.number("SELECT count(*) FROM queue"), 3);
+  CHECK_EQ(backend.number("SELECT count(*) FROM job"), 3);
+}
+
+SCENARIO("jobs come in alike on both sides of where they are copied") {
+  for (size_t count : {63u, 64u}) {
+    std::vector<write_entry> batch;
+    for (size_t i = 0; i < count; ++i)
+      batch.push_back({new_job()});
+    const auto answers = store->apply(batch);
+    int64_t last = 0;
+    for (size_t i = 0; i < count; ++i) {
+      const auto& added = as<enqueued>(answers[i]).job;
+      CHECK_EQ(added.id, std::get<enqueue_write>(batch[i].what).id);
+      CHECK(added.seq > last);
+      last = added.seq;
+    }
+  }
+  CHECK_EQ(backend.number("SELECT count(*) FROM queue"), 127);
+}
+
 SCENARIO("ends that come with a job share its statement") {
   auto run = as<claimed>(store->apply({{wish(1)}, {new_job()}}).at(0)).jobs[0];
   pqxx::connection db{backend.url};

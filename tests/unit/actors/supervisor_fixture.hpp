@@ -28,6 +28,8 @@ struct mock_node {
   /// Due jobs; a claim takes from the front.
   std::deque<job> queue;
   std::optional<std::chrono::milliseconds> next_due_in;
+  /// What claims say of them.
+  std::vector<std::string> paused;
   /// Errors of the next claims.
   std::deque<caf::error> claim_errors;
   /// Errors of the next settlements.

@@ -277,6 +277,60 @@ SCENARIO("resuming a type wakes the node; pausing it does not") {
   }
 }
 
+SCENARIO("jobs of a paused type are no reason to ask the database") {
+  auto waiting = [](const std::string& type) {
+    auto result = test::make_claimed(1);
+    result.type = type;
+    result.status = job_status::pending;
+    result.run_at = result.updated_at;
+    return result;
+  };
+  auto add = [&](const std::string& type) {
+    enqueue_write what;
+    what.type = type;
+    auto added = ask<enqueued>(uut, std::move(what));
+    settle();
+    CHECK(added->value.has_value());
+    commit({waiting(type)}, true);
+  };
+  boot();
+  node->paused = {"CARD"};
+  look();
+  auto before = node->claims.size();
+  add("CARD");
+  enqueue_batch_write both;
+  both.jobs.resize(2);
+  both.jobs[0].type = both.jobs[1].type = "CARD";
+  ask<enqueued_batch>(uut, std::move(both));
+  settle();
+  CHECK_EQ(node->claims.size(), before);
+  CHECK_EQ(node->joined, 0u);
+  WHEN("others come in") {
+    add("BOOK");
+    commit({waiting("BOOK"), waiting("CARD")}, true);
+    THEN("they are looked for") {
+      CHECK_EQ(node->joined, 1u);
+      CHECK_EQ(node->claims.size(), before + 3);
+    }
+  }
+  AND("a claim finds it resumed, on whatever node") {
+    node->paused.clear();
+    look();
+    add("CARD");
+    CHECK_EQ(node->joined, 2u);
+  }
+  AND("it is asked again when nothing was heard for a while") {
+    node->paused = {"CARD"};
+    look();
+    pass(999ms);
+    add("CARD");
+    CHECK_EQ(node->joined, 2u);
+    pass(1ms);
+    add("CARD");
+    CHECK_EQ(node->joined, 3u);
+  }
+}
+
 // -- explanations, searches, steps --------------------------------------------
 
 SCENARIO("an explanation joins what database and node know") {

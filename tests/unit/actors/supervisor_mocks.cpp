@@ -71,6 +71,7 @@ db_actor::behavior_type mock_db(db_actor::pointer self, mock_node_ptr node) {
     }
     claimed result;
     result.next_due_in = node->next_due_in;
+    result.paused = node->paused;
     while (!node->queue.empty() && result.jobs.size() < x.limit) {
       result.jobs.push_back(std::move(node->queue.front()));
       node->queue.pop_front();
