@@ -167,6 +167,23 @@ describe("the overview", () => {
   });
 });
 
+describe("failures that take the place of others", () => {
+  // As many as before: what has changed is not the count.
+  it("are looked at, too", async () => {
+    const job = await node.addJob({ type: "FLAKY", target_id: "again" });
+    await node.waitForJob(job.id, "FAILED");
+    const page = await pageAt("/failures", "Failures");
+    await page.getByText("no route to host").waitFor();
+    for (let i = 0; i < 5; ++i) {
+      const asked = page.waitForRequest((x) => x.url().includes("/api/errors"));
+      await node.post(`/api/jobs/${job.id}/retry`, {});
+      await node.waitForJob(job.id, "FAILED");
+      await asked;
+    }
+    await finish(page);
+  });
+});
+
 describe("failures", () => {
   it("are looked at and retried by group", async () => {
     for (let i = 0; i < 12; ++i)

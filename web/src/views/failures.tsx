@@ -6,7 +6,7 @@ import { useEffect, useRef } from "preact/hooks";
 
 import { nodeTime, now, post, withQuery } from "../api";
 import { count, plural } from "../format";
-import { stats, types } from "../live";
+import { pulse, types } from "../live";
 import { useLoad } from "../load";
 import type { ErrorGroup, RetryReport } from "../model";
 import { Link, query, setQuery } from "../router";
@@ -39,9 +39,8 @@ export function Failures(): JSX.Element {
   const minute = useComputed(() => Math.floor(now.value / 60_000) * 60_000);
   const from = useComputed(() =>
     startOf(query.value.get("since") ?? "", minute.value));
-  const failed = useComputed(() => stats.value?.jobs.FAILED ?? 0);
   const list = useLoad<{ errors: ErrorGroup[] }>(
-    withQuery("/api/errors", { type, from: from.value, limit: 100 }), failed,
+    withQuery("/api/errors", { type, from: from.value, limit: 100 }), pulse,
     true);
   const asked = useSignal<Selection | null>(null);
   const groups = list.data.value?.errors;

@@ -6,7 +6,7 @@ import { Chart } from "../chart";
 import {
   count, duration, plural, rate, shortCount, shortDuration,
 } from "../format";
-import { lanes, samples, stats, types } from "../live";
+import { lanes, pulse, samples, stats, types } from "../live";
 import { useLoad } from "../load";
 import { type ErrorGroup, type LiveStats, statuses } from "../model";
 import { Link, query, setQuery } from "../router";
@@ -189,8 +189,7 @@ function TypeRate(props: { type: string }): JSX.Element {
 // -- what an operator should look at ------------------------------------------
 
 function Attention(): JSX.Element {
-  const failed = useComputed(() => stats.value?.jobs.FAILED ?? 0);
-  const groups = useLoad<{ errors: ErrorGroup[] }>("/api/errors?limit=5", failed);
+  const groups = useLoad<{ errors: ErrorGroup[] }>("/api/errors?limit=5", pulse);
   const paused = (types.value ?? []).filter((x) => x.paused);
   const closed = (lanes.value ?? []).filter((x) => x.state !== "open");
   const found = groups.data.value?.errors ?? [];
