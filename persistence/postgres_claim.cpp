@@ -141,9 +141,7 @@ const postgres_statement claim_statement{"claim", R"(
           WHERE q.job_type = wanted.job_type AND q.priority = level.priority
             AND q.run_at > now()) AS next
         FROM level WHERE level.priority IS NOT NULL) x) END,
-    CASE WHEN row_number() OVER () = 1 THEN
-      (SELECT array_agg(p.job_type) FROM reeve.types p
-       WHERE p.paused AND p.job_type = ANY($5::text[])) END
+    CASE WHEN row_number() OVER () = 1 THEN)" REEVE_PAUSED_OF("$5") R"(END
   FROM (VALUES (1)) AS one LEFT JOIN due d ON true)"};
 
 void postgres_writer::claim(const slot<claim_write>& x) {

@@ -35,6 +35,11 @@ namespace reeve {
   "        AND q.run_at > now()) AS next" \
   "   FROM level WHERE level.priority IS NOT NULL) "
 
+/// Which of the types in a parameter are paused; NULL: none.
+#define REEVE_PAUSED_OF(types) \
+  " (SELECT array_agg(p.job_type) FROM reeve.types p" \
+  "  WHERE p.paused AND p.job_type = ANY(" types "::text[])) "
+
 /// The order in which jobs are claimed.
 inline bool is_claimed_before(const job& x, const job& y) {
   return std::tuple{x.priority, x.run_at, x.seq}

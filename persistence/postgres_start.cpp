@@ -41,9 +41,8 @@ namespace {
 
 #define REEVE_STARTING_ROW \
   " SELECT n.seq, n.id, n.run_at, n.created_at," \
-  " n.seq IN (SELECT seq FROM starting), q.is_due, now(), q.next," \
-  " (SELECT array_agg(p.job_type) FROM reeve.types p" \
-  "  WHERE p.paused AND p.job_type = ANY($15::text[])) "
+  " n.seq IN (SELECT seq FROM starting), q.is_due, now()," \
+  " q.next," REEVE_PAUSED_OF("$15")
 
 // How many columns those are.
 constexpr int starting_columns = 9;
@@ -58,8 +57,8 @@ constexpr postgres_statement start_and_complete_sql{
     NULL::bigint, NULL::bigint, NULL::bigint
   FROM new_job n CROSS JOIN queued q
   UNION ALL
-  SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, seq, run, version,
-    finished_at, input_tokens, output_tokens, images
+  SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, seq, run,
+    version, finished_at, input_tokens, output_tokens, images
   FROM completed)"};
 
 } // namespace
