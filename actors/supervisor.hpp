@@ -196,7 +196,8 @@ private:
 
   void look_for_work(claim_way how = claim_way::alone);
   void look_if_any_is_left();
-  wish make_wish(size_t free);
+  void claim(size_t slots, claim_way how = claim_way::alone);
+  wish make_wish(size_t slots);
   size_t room_for(const std::string& type, size_t most, bool& is_partial) const;
   size_t probes_under_way(const gate_slot& lane) const;
   void send_claim(claim_way how);
@@ -204,14 +205,28 @@ private:
   void note_paused(const std::vector<std::string>& found);
   bool is_paused(const std::string& type) const;
   void let_go_of_joining();
+  bool is_probe(const job& what) const;
+
+  // -- slots (supervisor_slots.cpp) -------------------------------------------
+
+  /// How long a run may take to call the lane it is to probe. Which of its
+  /// type's lanes a run still has to call is not known: a book whose text is
+  /// done never calls the text lane again, and would keep all other types from
+  /// probing it until the book ends. Who calls takes its permit much sooner
+  /// than this; one run too many does no harm, since a gate lets one call probe
+  /// at a time.
+  static constexpr auto probe_patience = std::chrono::seconds{15};
+
   void hand_out(std::vector<job>& jobs);
+  void hand_out_ahead();
+  void lose_patience_with_ahead(uint64_t nth);
   void assign(slot& where, std::vector<job>&& jobs);
   run_bundle_ptr bundle_of(std::vector<job>& jobs) const;
   void tell_watchers(const run_bundle_ptr& started);
   void give_back(std::vector<job>& jobs);
-  bool is_probe(const job& what) const;
   bool is_short(const std::string& type) const;
   size_t free_slots() const;
+  size_t soon_free_slots() const;
   size_t running_of(const std::string& type) const;
 
   // -- lanes (supervisor_lanes.cpp) -------------------------------------------
@@ -315,6 +330,10 @@ private:
   /// Types that a claim found paused, and when: new jobs of theirs are no
   /// reason to ask again for a while.
   std::map<std::string, caf::actor_clock::time_point> paused_;
+  /// Claimed, until a slot is free that was expected to be by then.
+  std::vector<job> ahead_;
+  /// How often some were left there.
+  uint64_t times_ahead_ = 0;
   /// The last claim left due jobs behind: runs may be fetched ahead.
   bool backlog_ = false;
   /// The last claim took all there was, and nothing has happened since.

@@ -160,6 +160,7 @@ caf::result<drain_report> supervisor_state::drain() {
   draining_ = true;
   log::info("supervisor.draining", {{"running", slots_.size() - free_slots()}});
   self_->delayed_send(self_, options_.shutdown_grace, interrupt_atom_v);
+  hand_out_ahead();
   give_back_unbegun();
   finish_drain_when_idle();
   return promise;

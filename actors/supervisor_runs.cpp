@@ -38,6 +38,7 @@ void supervisor_state::on_reports(run_reports& x) {
   }
   give_back(ends, x.returned, "runs before it took longer than expected");
   settle(std::move(ends));
+  hand_out_ahead();
   count_running();
   look_if_any_is_left();
   finish_drain_when_idle();

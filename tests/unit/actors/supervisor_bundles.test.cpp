@@ -79,11 +79,8 @@ SCENARIO("a backlog of short jobs is fetched ahead, more and more of it") {
   CHECK(node->bundles == sizes{1});
   for (auto i = 0; i < 4; ++i)
     end_bundle(1us);
-  CHECK(node->bundles == (sizes{1, 2, 4, 8, 16}));
-  CHECK_EQ(node->settles.size(), 15u);
-  AND("they are settled together") {
-    CHECK_EQ(node->claims.size(), 6u);
-  }
+  CHECK(node->bundles == (sizes{1, 2, 2, 4, 4}));
+  CHECK_EQ(node->settles.size(), 9u);
 }
 
 SCENARIO("a slow run ends the fetching ahead") {
@@ -92,8 +89,16 @@ SCENARIO("a slow run ends the fetching ahead") {
   wake();
   for (auto i = 0; i < 3; ++i)
     end_bundle(1us);
+  node->settles.clear();
   end_bundle(30ms);
-  CHECK(node->bundles == (sizes{1, 2, 4, 8, 1}));
+  CHECK(node->bundles == (sizes{1, 2, 2, 4, 1}));
+  AND("what has no slot of its own then goes back") {
+    REQUIRE_EQ(node->settles.size(), 7u);
+    for (size_t i = 4; i < 7; ++i) {
+      CHECK(node->settles[i].first.decision == verdict::retry_unspent);
+      CHECK_EQ(node->settles[i].first.why, "the node had no slot left for it");
+    }
+  }
 }
 
 SCENARIO("without a backlog jobs come one by one") {
@@ -111,7 +116,7 @@ SCENARIO("types that are not short share the free slots, in turn") {
   wake();
   for (auto i = 0; i < 3; ++i)
     end_bundle(1us);
-  CHECK_EQ(limit_of("CARD_ANALYSIS"), 8u);
+  CHECK_EQ(limit_of("CARD_ANALYSIS"), 4u);
   CHECK_EQ(limit_of("LONG") + limit_of("OTHER"), 1u);
   auto longs = limit_of("LONG");
   end_bundle(1us);
@@ -128,10 +133,10 @@ SCENARIO("a long job comes last in its bundle, and only one") {
   end_bundle(1us);
   CHECK(node->bundles == (sizes{1, 2}));
   end_bundle(1us);
-  CHECK(node->bundles == (sizes{1, 2, 4}));
-  REQUIRE_EQ(node->runs.size(), 7u);
+  CHECK(node->bundles == (sizes{1, 2, 2}));
+  REQUIRE_EQ(node->runs.size(), 5u);
   CHECK_EQ(node->runs[3].second.job.seq, 5);
-  CHECK_EQ(node->runs[6].second.job.type, "LONG");
+  CHECK_EQ(node->runs[4].second.job.type, "LONG");
 }
 
 SCENARIO("bundles are dealt out evenly") {
@@ -174,14 +179,14 @@ SCENARIO("when a slot dies, only the run under way is lost") {
     end_bundle(1us);
   node->settles.clear();
   kill_child("job-1");
-  REQUIRE_EQ(node->settles.size(), 4u);
+  REQUIRE_EQ(node->settles.size(), 2u);
   size_t lost = 0, back = 0;
   for (const auto& [write, repeated] : node->settles) {
     lost += write.outcome == run_outcome::lost ? 1u : 0u;
     back += write.outcome == run_outcome::interrupted ? 1u : 0u;
   }
   CHECK_EQ(lost, 1u);
-  CHECK_EQ(back, 3u);
+  CHECK_EQ(back, 1u);
 }
 
 SCENARIO("a drain begins no run of a bundle any more") {
@@ -194,7 +199,8 @@ SCENARIO("a drain begins no run of a bundle any more") {
   auto drained = ask<drain_report>(uut, drain_atom_v);
   settle();
   CHECK(drained->is_open());
-  REQUIRE_EQ(node->settles.size(), 3u);
+  // Four were fetched ahead, and one waits behind the one that runs.
+  REQUIRE_EQ(node->settles.size(), 5u);
   for (const auto& [write, repeated] : node->settles) {
     CHECK(write.decision == verdict::retry_unspent);
     CHECK_EQ(write.why, "the node is shutting down");
@@ -202,12 +208,12 @@ SCENARIO("a drain begins no run of a bundle any more") {
   report(4, outcome::completed({}));
   REQUIRE(drained->value.has_value());
   CHECK_EQ(drained->value->finished, 1u);
-  CHECK_EQ(drained->value->returned, 3u);
+  CHECK_EQ(drained->value->returned, 5u);
 }
 
 SCENARIO("of ends that are settled together each is judged by itself") {
   boot();
-  queue(1, 100);
+  queue(1, 3);
   wake();
   end_bundle(1us);
   node->settles.clear();
@@ -219,6 +225,80 @@ SCENARIO("of ends that are settled together each is judged by itself") {
   REQUIRE_EQ(node->settles.size(), 3u);
   CHECK_EQ(node->settles[2].first.claimed->seq, 3);
   CHECK(node->settles[2].second);
+}
+
+// -- what is claimed while others run
+// ------------------------------------------
+
+SCENARIO("while short runs are under way the next ones are claimed") {
+  boot();
+  queue(1, 100);
+  wake();
+  end_bundle(1us);
+  CHECK(node->bundles == (sizes{1, 2}));
+  CHECK_EQ(node->queue.front().seq, 6);
+  AND("no more than one claim's worth") {
+    wake();
+    pass(1ms);
+    CHECK_EQ(node->queue.front().seq, 6);
+  }
+  AND("a slot gets them as soon as it is free") {
+    end_bundle(1us);
+    CHECK(node->bundles == (sizes{1, 2, 2}));
+    CHECK_EQ(node->runs.back().second.job.seq, 5);
+    CHECK_EQ(node->queue.front().seq, 10);
+  }
+}
+
+SCENARIO("what no slot takes in time goes back, without an attempt spent") {
+  boot();
+  queue(1, 100);
+  wake();
+  end_bundle(1us);
+  node->settles.clear();
+  pass(199ms);
+  CHECK(node->settles.empty());
+  pass(1ms);
+  REQUIRE_EQ(node->settles.size(), 2u);
+  for (const auto& [write, repeated] : node->settles) {
+    CHECK(write.decision == verdict::retry_unspent);
+    CHECK_EQ(write.why, "the node had no slot left for it");
+  }
+  AND("nothing more is claimed for a slot that takes so long") {
+    auto claims = node->claims.size();
+    wake();
+    CHECK_EQ(node->claims.size(), claims);
+  }
+}
+
+SCENARIO("what was fetched ahead goes to whoever is free first") {
+  options.workers = 2;
+  boot();
+  queue(1, 100);
+  wake();
+  CHECK(node->bundles == (sizes{1, 1}));
+  for (int64_t seq : {1, 2})
+    report(seq, outcome::completed({}), 1, 1us);
+  auto bundles = node->bundles.size();
+  // Both slots are busy, and as many jobs as they have wait.
+  auto waiting = node->queue.front().seq - node->runs.back().second.job.seq - 1;
+  CHECK(waiting > 0);
+  end_bundle(1us);
+  CHECK_EQ(node->bundles.size(), bundles + 1);
+}
+
+SCENARIO("a job that is cancelled before a slot takes it is told so there") {
+  boot();
+  queue(1, 100);
+  wake();
+  end_bundle(1us);
+  auto cancelled = test::make_claimed(5);
+  cancelled.cancel_requested = true;
+  commit({cancelled});
+  CHECK(node->interrupts.empty());
+  end_bundle(1us);
+  REQUIRE_EQ(node->interrupts.size(), 1u);
+  CHECK_EQ(node->interrupts[0].second, 5);
 }
 
 // -- when it is worth to ask --------------------------------------------------
