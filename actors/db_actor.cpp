@@ -2,6 +2,7 @@
 // becomes the next one.
 #include "actors/db_actor.hpp"
 
+#include "config/duration.hpp"
 #include "config/log.hpp"
 #include "persistence/store_rules.hpp"
 
@@ -84,7 +85,7 @@ db_actor_state::db_actor_state(db_actor::pointer self,
   : self_(self),
     store_(std::move(store)),
     sink_(std::move(sink)),
-    options_(options),
+    options_(std::move(options)),
     metrics_(self->system()),
     backoff_(options.first_backoff) {
   metrics_.database_up(!away_);
@@ -111,9 +112,7 @@ db_actor::behavior_type db_actor_state::make_behavior() {
     // -- inspectable_actor ----------------------------------------------------
     [this](status_atom) { return status(); },
     // -- db_actor -------------------------------------------------------------
-    [this](claim_write& x, bool repeated) {
-      return append<claimed>(std::move(x), repeated);
-    },
+    [this](claim_write& x, bool repeated) { return claim(x, repeated); },
     [this](caf::join_atom, claim_write& x) {
       return append<claimed>(std::move(x), false,
                              commit_when::next_write_comes);
@@ -144,10 +143,17 @@ template <class Answer>
 caf::result<Answer> db_actor_state::append(write what, bool repeated,
                                            commit_when when) {
   auto promise = self_->make_response_promise<Answer>();
+  append(promise, std::move(what), repeated, when);
+  return promise;
+}
+
+template <class Answer>
+void db_actor_state::append(caf::typed_response_promise<Answer> promise,
+                            write what, bool repeated, commit_when when) {
   // Whoever wants it can ask again.
   if (away_) {
     promise.deliver(caf::make_error(ec::store_unavailable, last_error_));
-    return promise;
+    return;
   }
   auto deliver = [promise](std::span<write_answer> x) mutable {
     answer(promise, std::move(x.front()));
@@ -157,7 +163,45 @@ caf::result<Answer> db_actor_state::append(write what, bool repeated,
   one.deliver = std::move(deliver);
   waiting_.push_back(std::move(one));
   schedule_flush(when);
+}
+
+// A claim of many jobs takes the database twice as long as their ends, and what
+// is committed meanwhile is no business of its: both go on at once. Whatever
+// goes wrong beside, the claim is made here: the store looks first.
+caf::result<claimed> db_actor_state::claim(claim_write& x, bool repeated) {
+  if (repeated || away_ || !is_for_claimer(x))
+    return append<claimed>(std::move(x), repeated);
+  if (!claimer_)
+    spawn_claimer();
+  claimer_is_busy_ = true;
+  auto promise = self_->make_response_promise<claimed>();
+  auto done = [this, promise](claimed& found) mutable {
+    claimer_is_busy_ = false;
+    claimer_error_.clear();
+    promise.deliver(std::move(found));
+  };
+  auto failed = [this, promise, x](const caf::error& err) {
+    claimer_is_busy_ = false;
+    claimer_error_ = to_string(err);
+    append(promise, x, true, commit_when::now);
+  };
+  self_->request(claimer_, caf::infinite, x, false)
+    .then(std::move(done), std::move(failed));
+  // What waits for a claim to share its transaction has none to wait for.
+  schedule_flush();
   return promise;
+}
+
+void db_actor_state::spawn_claimer() {
+  claimer_ = options_.make_claimer();
+  self_->link_to(claimer_);
+  claimer_meter_ = meter_of(claimer_);
+  claimer_started_ = self_->clock().now();
+}
+
+bool db_actor_state::is_for_claimer(const claim_write& x) const {
+  return options_.make_claimer && x.limit >= options_.fewest_for_claimer
+    && std::ranges::none_of(x.types, &claimable_type::across);
 }
 
 // A finished run's result was paid for: it waits for the database.
@@ -399,6 +443,21 @@ actor_report db_actor_state::status() const {
   result.counts = {{"writes", writes_}, {"commits", commits_}};
   result.commits = {batch_.read(), commit_seconds_.read(), queue_.read()};
   result.last_error = last_error_;
+  if (claimer_)
+    result.children.push_back(describe_claimer());
+  return result;
+}
+
+// It cannot be asked while the database has its thread.
+actor_report db_actor_state::describe_claimer() const {
+  actor_report result;
+  result.name = "claimer";
+  result.id = claimer_.id();
+  result.state = claimer_is_busy_ ? "running" : "idle";
+  if (claimer_meter_)
+    describe(*claimer_meter_, result);
+  result.last_error = claimer_error_;
+  result.uptime = in_ms(self_->clock().now() - claimer_started_);
   return result;
 }
 

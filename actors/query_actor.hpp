@@ -3,7 +3,7 @@
 
 #include "actors/interfaces.hpp"
 #include "actors/metered_actor.hpp"
-#include "actors/read_connection.hpp"
+#include "actors/side_connection.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
 
@@ -18,10 +18,10 @@ public:
   query_actor::behavior_type make_behavior();
 
 private:
-  /// As those of `read_connection`, by this actor's clock.
+  /// As those of `side_connection`, by this actor's clock.
   template <class F>
   auto read(F f) {
-    return store_.read(self_->clock().now(), std::move(f));
+    return store_.use(self_->clock().now(), std::move(f));
   }
 
   template <class F>
@@ -32,7 +32,7 @@ private:
   actor_report status() const;
 
   query_actor::pointer self_;
-  read_connection store_;
+  side_connection store_;
 };
 
 using query_actor_impl =

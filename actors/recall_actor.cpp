@@ -19,8 +19,8 @@ recall_actor::behavior_type recall_actor_state::make_behavior() {
 }
 
 caf::result<card_hits> recall_actor_state::search(const card_search& x) {
-  return store_.read(self_->clock().now(),
-                     [&](job_store& store) { return store.similar_cards(x); });
+  return store_.use(self_->clock().now(),
+                    [&](job_store& store) { return store.similar_cards(x); });
 }
 
 actor_report recall_actor_state::status() const {

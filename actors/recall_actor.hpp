@@ -4,7 +4,7 @@
 
 #include "actors/interfaces.hpp"
 #include "actors/metered_actor.hpp"
-#include "actors/read_connection.hpp"
+#include "actors/side_connection.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
 
@@ -23,7 +23,7 @@ private:
   actor_report status() const;
 
   recall_actor::pointer self_;
-  read_connection store_;
+  side_connection store_;
 };
 
 /// To be spawned `caf::detached`: the database blocks it.

@@ -105,12 +105,19 @@ supervisor_actor spawn_node(caf::actor_system& sys, const options& config,
   children.event_hub = [&sys] {
     return sys.spawn<event_hub_impl>(event_hub_options{});
   };
-  children.db = [&sys, &stores](change_sink_actor sink) {
-    return sys.spawn<db_actor_impl, caf::detached>(
-      stores.connect(), std::move(sink), db_actor_options{});
-  };
-  // Those who read connect when they are first asked, in their own threads.
+  // Those beside the writer connect when they are first asked, in their own
+  // threads.
   auto connect = [&stores] { return stores.connect(); };
+  children.db = [&sys, &stores, connect](change_sink_actor sink) {
+    db_actor_options how;
+    // Writes to SQLite exclude each other.
+    if (stores.backend() == "postgresql")
+      how.make_claimer = [&sys, connect] {
+        return sys.spawn<claimer_impl, caf::detached>(connect);
+      };
+    return sys.spawn<db_actor_impl, caf::detached>(
+      stores.connect(), std::move(sink), std::move(how));
+  };
   children.query = [&sys, connect] {
     return sys.spawn<query_actor_impl, caf::detached>(connect);
   };

@@ -1,6 +1,7 @@
 reeve_test(reeve-actors-tests reeve_actors
   unit/actors/child_table.test.cpp
   unit/actors/db_actor.test.cpp
+  unit/actors/db_actor_claimer.test.cpp
   unit/actors/db_actor_writes.test.cpp
   unit/actors/decision.test.cpp
   unit/actors/embedder.test.cpp

@@ -1,5 +1,5 @@
-// actors/read_connection.hpp -- a store that is only read from, and comes back
-// by itself. Shared by the actors that read.
+// actors/side_connection.hpp -- a connection beside the DB actor's, which comes
+// back by itself. Shared by the actors that read and the claimer.
 #pragma once
 
 #include "actors/messages.hpp"
@@ -19,19 +19,19 @@ namespace reeve {
 /// `store_unavailable`.
 using store_opener = std::function<std::unique_ptr<job_store>()>;
 
-class read_connection {
+class side_connection {
 public:
   using time_point = caf::actor_clock::time_point;
 
-  /// Connects with the first read.
-  explicit read_connection(store_opener connect);
+  /// Connects when it is first used.
+  explicit side_connection(store_opener connect);
 
-  /// Runs one read; a connection that was lost meanwhile is made anew once.
-  /// Fails with `store_unavailable`.
+  /// Runs `f(job_store&)`, and once more if the connection was lost: what
+  /// writes has to look first then. Fails with `store_unavailable`.
   template <class F>
-  auto read(time_point now, F f)
+  auto use(time_point now, F f)
     -> caf::expected<decltype(f(std::declval<job_store&>()))> {
-    ++reads_;
+    ++uses_;
     // A connection that died while it was idle shows only now: one more try.
     auto tries = away_ ? 1 : 2;
     while (tries-- > 0 && reconnect_if_away(now)) {
@@ -44,11 +44,11 @@ public:
     return caf::make_error(ec::store_unavailable, last_error_);
   }
 
-  /// As `read`, for what may be missing: fails with `not_found`, too.
+  /// As `use`, for what may be missing: fails with `not_found`, too.
   template <class F>
   auto find(time_point now, F f) -> caf::expected<
     typename decltype(f(std::declval<job_store&>()))::value_type> {
-    auto found = read(now, std::move(f));
+    auto found = use(now, std::move(f));
     if (!found)
       return std::move(found.error());
     if (!*found)
@@ -67,9 +67,9 @@ private:
   /// Empty until it connected once.
   std::unique_ptr<job_store> store_;
   std::string last_error_;
-  uint64_t reads_ = 0;
+  uint64_t uses_ = 0;
   bool away_ = true;
-  /// While the database is away, reads fail at once until then.
+  /// While the database is away, all uses fail at once until then.
   time_point next_try_;
 };
 

@@ -1,0 +1,145 @@
+// tests/unit/actors/db_actor_claimer.test.cpp -- claims of many jobs have a
+// connection of their own.
+#define CAF_SUITE actors.db_actor_claimer
+
+#include "db_actor_fixture.hpp"
+
+#include <caf/test/bdd_dsl.hpp>
+
+using namespace reeve;
+using namespace reeve::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr uint32_t many = 64;
+
+struct fixture : db_fixture {
+  size_t connections = 0;
+  bool refuses_connections = false;
+  claimer_actor claimer;
+
+  fixture() {
+    db_actor_options options;
+    options.make_claimer = [this] {
+      claimer = adopt(sys.spawn<claimer_impl>([this] {
+        if (refuses_connections)
+          throw store_unavailable("too many connections");
+        ++connections;
+        return std::make_unique<fake_store>(db);
+      }));
+      return claimer;
+    };
+    start(options);
+  }
+
+  void add_jobs(int count) {
+    for (auto i = 0; i < count; ++i)
+      enqueue(next_job++);
+    settle();
+    db->batches.clear();
+    published->clear();
+  }
+
+  size_t running() const {
+    return static_cast<size_t>(
+      std::ranges::count_if(db->jobs, [](const auto& entry) {
+        return entry.second.status == job_status::processing;
+      }));
+  }
+};
+
+} // namespace
+
+BEGIN_FIXTURE_SCOPE(fixture)
+
+SCENARIO("a claim of many jobs is no part of what is committed meanwhile") {
+  add_jobs(100);
+  auto got = claim(1, many);
+  auto added = enqueue(1);
+  settle();
+  REQUIRE(got->value.has_value());
+  CHECK_EQ(got->value->jobs.size(), many);
+  CHECK(added->value.has_value());
+  CHECK(batch_sizes() == (sizes{1, 1}));
+  CHECK_EQ(connections, 1u);
+  AND("its connection is kept for the next one") {
+    claim(2, many);
+    settle();
+    CHECK_EQ(connections, 1u);
+    CHECK_EQ(running(), 101u);
+  }
+}
+
+SCENARIO("other claims share the transaction of what comes with them") {
+  add_jobs(100);
+  WHEN("it is for few jobs") {
+    claim(1, many - 1);
+  }
+  WHEN("it may have been committed before") {
+    claim(2, many, true);
+  }
+  WHEN("a type has a limit over all nodes") {
+    ask<claimed>(
+      uut, claim_write{{"node", 1}, {{"CARD_ANALYSIS", many, 5}}, many, 30s, 3},
+      false);
+  }
+  settle();
+  CHECK_EQ(connections, 0u);
+}
+
+SCENARIO("a claim that fails beside is made here, after a look for it") {
+  add_jobs(100);
+  WHEN("there are no connections left") {
+    refuses_connections = true;
+    auto got = claim(1, many);
+    settle();
+    REQUIRE(got->value.has_value());
+    CHECK_EQ(got->value->jobs.size(), many);
+    REQUIRE_EQ(db->batches.size(), 1u);
+    CHECK(db->batches[0][0].repeated);
+    CHECK_EQ(running(), many);
+    AND("the tree tells why") {
+      const auto shown = status();
+      REQUIRE_EQ(shown.children.size(), 1u);
+      CHECK_EQ(shown.children[0].name, "claimer");
+      CHECK_NE(shown.children[0].last_error.find("too many connections"),
+               std::string::npos);
+    }
+  }
+}
+
+SCENARIO("no claim takes jobs twice because its connection was lost") {
+  add_jobs(200);
+  for (auto how : {fault::before_commit, fault::after_commit}) {
+    const auto before = running();
+    db->apply_faults = {{db->batches.size() + 1, how}};
+    auto got = claim(how == fault::before_commit ? 1 : 2, many);
+    settle();
+    REQUIRE(got->value.has_value());
+    CHECK_EQ(got->value->jobs.size(), many);
+    CHECK_EQ(running(), before + many);
+  }
+}
+
+SCENARIO("what waits to share a transaction does not wait for this claim") {
+  jobs_come_often();
+  add_jobs(100);
+  auto added = ask<enqueued>(uut, caf::join_atom_v, new_job(1));
+  auto got = claim(1, many);
+  settle();
+  CHECK(added->value.has_value());
+  CHECK(got->value.has_value());
+}
+
+SCENARIO("the claimer ends with the db actor") {
+  add_jobs(100);
+  claim(1, many);
+  settle();
+  REQUIRE(claimer != nullptr);
+  caf::anon_send_exit(uut, caf::exit_reason::user_shutdown);
+  settle();
+  CHECK(is_dead(claimer));
+}
+
+END_FIXTURE_SCOPE()
