@@ -9,10 +9,10 @@
 
 namespace reeve {
 
-/// The CLAIMER: takes claims from the DB actor that have nothing to do with
-/// what else is written, on a connection of its own. Its messages are those of
-/// the DB actor. Fails with `store_unavailable`: then it is not known whether
-/// jobs were claimed.
+/// The CLAIMER: makes claims for the DB actor that have nothing to do with what
+/// else is written, on a connection of its own. The flag says that an earlier
+/// try may have been committed. Fails with `store_unavailable`, when it is not
+/// known whether jobs were claimed, and with `invalid_argument`.
 using claimer_actor = caf::typed_actor<caf::result<claimed>(claim_write, bool)>;
 
 class claimer_state {

@@ -6,6 +6,8 @@
 #include "config/log.hpp"
 #include "persistence/store_rules.hpp"
 
+#include <caf/send.hpp>
+
 #include <algorithm>
 #include <iterator>
 #include <set>
@@ -91,7 +93,16 @@ db_actor_state::db_actor_state(db_actor::pointer self,
   metrics_.database_up(!away_);
 }
 
+db_actor_state::~db_actor_state() {
+  caf::anon_send_exit(claimer_, caf::exit_reason::user_shutdown);
+}
+
 db_actor::behavior_type db_actor_state::make_behavior() {
+  // Who waits for its answer hears of it by an error.
+  self_->set_down_handler([this](const caf::down_msg& x) {
+    if (x.source == claimer_.address())
+      claimer_ = nullptr;
+  });
   return {
     // -- writer_actor ---------------------------------------------------------
     [this](enqueue_write& x) {
@@ -169,39 +180,55 @@ void db_actor_state::append(caf::typed_response_promise<Answer> promise,
 // is committed meanwhile is no business of its: both go on at once. Whatever
 // goes wrong beside, the claim is made here: the store looks first.
 caf::result<claimed> db_actor_state::claim(claim_write& x, bool repeated) {
-  if (repeated || away_ || !is_for_claimer(x))
+  if (away_ || !is_for_claimer(x, repeated))
     return append<claimed>(std::move(x), repeated);
   if (!claimer_)
     spawn_claimer();
-  claimer_is_busy_ = true;
+  ++at_claimer_;
   auto promise = self_->make_response_promise<claimed>();
-  auto done = [this, promise](claimed& found) mutable {
-    claimer_is_busy_ = false;
+  auto started = self_->clock().now();
+  auto done = [this, promise, started](claimed& found) mutable {
+    --at_claimer_;
     claimer_error_.clear();
+    ++writes_;
+    metrics_.committed(1, self_->clock().now() - started);
     promise.deliver(std::move(found));
   };
   auto failed = [this, promise, x](const caf::error& err) {
-    claimer_is_busy_ = false;
-    claimer_error_ = to_string(err);
+    --at_claimer_;
+    on_claimer_failed(err);
     append(promise, x, true, commit_when::now);
   };
-  self_->request(claimer_, caf::infinite, x, false)
+  // The connection's own limits end it, or the claimer's death: before that it
+  // may still claim, and nobody else should look what it has done.
+  self_->request(claimer_, caf::infinite, x, repeated)
     .then(std::move(done), std::move(failed));
   // What waits for a claim to share its transaction has none to wait for.
   schedule_flush();
   return promise;
 }
 
-void db_actor_state::spawn_claimer() {
-  claimer_ = options_.make_claimer();
-  self_->link_to(claimer_);
-  claimer_meter_ = meter_of(claimer_);
-  claimer_started_ = self_->clock().now();
+// While one is under way there, its repeat goes behind it.
+bool db_actor_state::is_for_claimer(const claim_write& x, bool repeated) const {
+  if (!options_.make_claimer || x.limit < options_.fewest_for_claimer
+      || std::ranges::any_of(x.types, &claimable_type::across))
+    return false;
+  if (at_claimer_ > 0)
+    return true;
+  return !repeated && self_->clock().now() >= claimer_rests_until_;
 }
 
-bool db_actor_state::is_for_claimer(const claim_write& x) const {
-  return options_.make_claimer && x.limit >= options_.fewest_for_claimer
-    && std::ranges::none_of(x.types, &claimable_type::across);
+void db_actor_state::spawn_claimer() {
+  claimer_ = options_.make_claimer();
+  claimer_meter_ = meter_of(claimer_);
+  claimer_started_ = self_->clock().now();
+  self_->monitor(claimer_);
+}
+
+void db_actor_state::on_claimer_failed(const caf::error& why) {
+  claimer_rests_until_ = self_->clock().now() + options_.claimer_rest;
+  claimer_error_ = to_string(why);
+  log::warn("db.claimer-failed", {{"error", claimer_error_}});
 }
 
 // A finished run's result was paid for: it waits for the database.
@@ -453,7 +480,7 @@ actor_report db_actor_state::describe_claimer() const {
   actor_report result;
   result.name = "claimer";
   result.id = claimer_.id();
-  result.state = claimer_is_busy_ ? "running" : "idle";
+  result.state = at_claimer_ > 0 ? "running" : "idle";
   if (claimer_meter_)
     describe(*claimer_meter_, result);
   result.last_error = claimer_error_;

@@ -1,4 +1,4 @@
-// actors/db_actor.hpp -- the only writer: group commit and reconnects.
+// actors/db_actor.hpp -- every write: group commit and reconnects.
 #pragma once
 
 #include "actors/claimer.hpp"
@@ -41,6 +41,8 @@ struct db_actor_options {
   std::function<claimer_actor()> make_claimer{};
   /// For fewer jobs a commit more costs more than that saves.
   uint32_t fewest_for_claimer = 64;
+  /// How long no claim is tried beside after one that failed there.
+  std::chrono::milliseconds claimer_rest{5'000};
 };
 
 class db_actor_state {
@@ -49,6 +51,8 @@ public:
 
   db_actor_state(db_actor::pointer self, std::unique_ptr<job_store> store,
                  change_sink_actor sink, db_actor_options options);
+
+  ~db_actor_state();
 
   db_actor::behavior_type make_behavior();
 
@@ -76,8 +80,9 @@ private:
   caf::result<settled> append(settle_list& what, bool repeated);
 
   caf::result<claimed> claim(claim_write& x, bool repeated);
-  bool is_for_claimer(const claim_write& x) const;
+  bool is_for_claimer(const claim_write& x, bool repeated) const;
   void spawn_claimer();
+  void on_claimer_failed(const caf::error& why);
 
   /// A long outage must not pile up copies of one end that is asked again.
   void forget_waiting(const settle_list& x);
@@ -105,8 +110,11 @@ private:
   claimer_actor claimer_;
   actor_meter_ptr claimer_meter_;
   caf::actor_clock::time_point claimer_started_;
-  bool claimer_is_busy_ = false;
+  /// Claims that it has not answered.
+  size_t at_claimer_ = 0;
   std::string claimer_error_;
+  /// It failed, and is left alone until then.
+  caf::actor_clock::time_point claimer_rests_until_;
   db_actor_options options_;
   metrics metrics_;
   std::vector<pending> waiting_;

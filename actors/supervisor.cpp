@@ -221,10 +221,7 @@ void supervisor_state::on_changes(committed_changes& x) {
     } else if (is_final(job->status)) {
       metrics_.finished(job->type, job->status);
     } else if (job->cancel_requested) {
-      stop_run(key_of(*job), stop_reason::cancelled);
-      for (auto& waiting : ahead_)
-        if (key_of(waiting) == key_of(*job))
-          waiting.cancel_requested = true;
+      cancel(job);
     }
   }
   may_start = may_start && x.leaves_due_work;

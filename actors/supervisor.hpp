@@ -23,6 +23,7 @@
 #include <optional>
 #include <random>
 #include <set>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -196,12 +197,14 @@ private:
 
   void look_for_work(claim_way how = claim_way::alone);
   void look_if_any_is_left();
-  void claim(size_t slots, claim_way how = claim_way::alone);
-  wish make_wish(size_t slots);
+  void claim(size_t free, size_t soon_free, claim_way how = claim_way::alone);
+  bool may_claim_ahead() const;
+  wish make_wish(size_t free, size_t soon_free);
   size_t room_for(const std::string& type, size_t most, bool& is_partial) const;
   size_t probes_under_way(const gate_slot& lane) const;
   void send_claim(claim_way how);
   void on_claimed(claimed& x);
+  void note_early_cancels(std::vector<job>& jobs);
   void note_paused(const std::vector<std::string>& found);
   bool is_paused(const std::string& type) const;
   void let_go_of_joining();
@@ -219,12 +222,14 @@ private:
 
   void hand_out(std::vector<job>& jobs);
   void hand_out_ahead();
-  void lose_patience_with_ahead(uint64_t nth);
+  void keep_ahead(std::vector<job> jobs);
+  void lose_patience_with_ahead();
   void assign(slot& where, std::vector<job>&& jobs);
   run_bundle_ptr bundle_of(std::vector<job>& jobs) const;
   void tell_watchers(const run_bundle_ptr& started);
   void give_back(std::vector<job>& jobs);
   bool is_short(const std::string& type) const;
+  size_t smallest_window(std::span<const job> jobs) const;
   size_t free_slots() const;
   size_t soon_free_slots() const;
   size_t running_of(const std::string& type) const;
@@ -259,7 +264,7 @@ private:
   void renew_leases();
   void on_renewed(const renewed& x, time_point asked_at);
   void stop_run(slot& where, active_run& run, stop_reason why);
-  void stop_run(run_key which, stop_reason why);
+  void cancel(const job_ptr& what);
   void count_running();
 
   // -- the rest (supervisor.cpp) ----------------------------------------------
@@ -332,8 +337,11 @@ private:
   std::map<std::string, caf::actor_clock::time_point> paused_;
   /// Claimed, until a slot is free that was expected to be by then.
   std::vector<job> ahead_;
-  /// How often some were left there.
-  uint64_t times_ahead_ = 0;
+  time_point ahead_since_;
+  /// As commits told of them before the claim did that took them.
+  std::vector<job_ptr> cancelled_early_;
+  /// When all types were asked for, those too that are not short.
+  time_point all_asked_;
   /// The last claim left due jobs behind: runs may be fetched ahead.
   bool backlog_ = false;
   /// The last claim took all there was, and nothing has happened since.

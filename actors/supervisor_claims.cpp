@@ -1,4 +1,4 @@
-// actors/supervisor_claims.cpp -- what this node takes on, and who does it.
+// actors/supervisor_claims.cpp -- what this node takes on.
 #include "actors/supervisor.hpp"
 
 #include "config/log.hpp"
@@ -15,6 +15,8 @@ using std::chrono::milliseconds;
 
 /// Until a claim that failed for the store's reasons is tried again.
 constexpr auto claim_retry = 500ms;
+/// How long only short types are asked for at most.
+constexpr auto longest_ahead = 250ms;
 /// How long a type is taken for paused without asking again. Whoever resumes it
 /// wakes the nodes, but not everybody does who may, and not every node hears.
 constexpr auto paused_patience = 1s;
@@ -39,20 +41,23 @@ void supervisor_state::look_for_work(claim_way how) {
     look_again_ = true;
     return;
   }
-  // More than one claim is not fetched ahead.
-  claim(free_slots() + (ahead_.empty() ? soon_free_slots() : 0), how);
+  hand_out_ahead();
+  claim(free_slots(), may_claim_ahead() ? soon_free_slots() : 0, how);
 }
 
-void supervisor_state::claim(size_t slots, claim_way how) {
-  if (slots == 0 || unsettled_.size() >= options_.max_unsettled)
+// For slots that are free, and for those that will be.
+void supervisor_state::claim(size_t free, size_t soon_free, claim_way how) {
+  if (free + soon_free == 0 || unsettled_.size() >= options_.max_unsettled)
     return;
-  auto wanted = make_wish(slots);
+  auto wanted = make_wish(free, soon_free);
   if (wanted.types.empty())
     return;
   partial_claim_ = wanted.is_partial;
   claim_ = claim_write{options_.owner, std::move(wanted.types),
                        static_cast<uint32_t>(wanted.limit), options_.lease,
                        ++claim_token_};
+  if (free > 0)
+    all_asked_ = self_->clock().now();
   look_again_ = false;
   look_if_left_ = false;
   joining_.clear();
@@ -68,15 +73,19 @@ void supervisor_state::look_if_any_is_left() {
     look_for_work();
 }
 
-// Where jobs are left behind, short ones are fetched ahead. What is not short
-// needs a slot for each run: such types share the slots then, in turn.
-supervisor_state::wish supervisor_state::make_wish(size_t slots) {
+// Where jobs are left behind, short ones are fetched ahead, also for slots that
+// will be free. What is not short needs a free slot for each run: such types
+// share those, in turn.
+supervisor_state::wish supervisor_state::make_wish(size_t free,
+                                                   size_t soon_free) {
   wish result;
   std::vector<claimable_type> whole;
-  result.limit = slots;
+  result.limit = free;
   for (const auto& [type, lanes] : options_.types) {
     auto window = backlog_ && lanes.empty() ? paces_[type].window() : 1;
     auto across = this->type(type).concurrency;
+    auto slots = window > 1 ? free + soon_free : free;
+    result.is_partial = result.is_partial || slots == 0;
     auto room = room_for(type, slots * window, result.is_partial);
     if (room == 0)
       continue;
@@ -92,7 +101,7 @@ supervisor_state::wish supervisor_state::make_wish(size_t slots) {
     result.types = std::move(whole);
     return result;
   }
-  auto left = slots;
+  auto left = free;
   for (size_t i = 0; i < whole.size(); ++i) {
     auto& one = whole[(turn_ + i) % whole.size()];
     auto limit = std::min(left, size_t{one.limit});
@@ -102,7 +111,7 @@ supervisor_state::wish supervisor_state::make_wish(size_t slots) {
     if (limit > 0)
       result.types.push_back(std::move(one));
   }
-  ++turn_;
+  turn_ += free > 0 ? 1 : 0;
   return result;
 }
 
@@ -186,7 +195,6 @@ void supervisor_state::on_claimed(claimed& x) {
         && reached_a_limit(claim_->types, x.jobs));
   note_paused(x.paused);
   claim_.reset();
-  auto is_short_one = [this](const job& one) { return is_short(one.type); };
   backlog_ = x.more && !x.jobs.empty();
   // It may have come in time for those that wait for the next one.
   for (const auto& job : x.jobs) {
@@ -199,10 +207,12 @@ void supervisor_state::on_claimed(claimed& x) {
   again = again || (look_if_left_ && !nothing_left_);
   if (x.next_due_in && scheduler_)
     self_->send(scheduler_, due_atom_v, int64_t{x.next_due_in->count()});
-  // While they run the next ones are on their way.
-  if (backlog_ && !draining_ && ahead_.empty() && free_slots() > 0
-      && std::ranges::all_of(x.jobs, is_short_one))
-    claim(free_slots() + soon_free_slots());
+  note_early_cancels(x.jobs);
+  // While they run, all of them, the next ones are on their way.
+  auto window = smallest_window(x.jobs);
+  if (!draining_ && may_claim_ahead() && window > 1
+      && x.jobs.size() <= free_slots() * window)
+    claim(0, free_slots() + soon_free_slots());
   hand_out(x.jobs);
   count_running();
   if (draining_)
@@ -211,6 +221,24 @@ void supervisor_state::on_claimed(claimed& x) {
     look_for_work();
   let_go_of_joining();
   open_up();
+}
+
+// One claim's worth. Types that are not short are asked for with a free slot,
+// now and then.
+bool supervisor_state::may_claim_ahead() const {
+  return backlog_ && ahead_.empty()
+    && self_->clock().now() < all_asked_ + longest_ahead;
+}
+
+// Their commits came while the answer of the claim that took them was on its
+// way.
+void supervisor_state::note_early_cancels(std::vector<job>& jobs) {
+  for (const auto& x : std::exchange(cancelled_early_, {})) {
+    auto i = std::ranges::find(jobs, key_of(*x),
+                               [](const job& y) { return key_of(y); });
+    if (i != jobs.end())
+      *i = *x;
+  }
 }
 
 void supervisor_state::note_paused(const std::vector<std::string>& found) {

@@ -18,8 +18,8 @@ std::string_view refusal_of(std::string_view name) {
            "the node. Stop the process with SIGTERM, which drains it, and "
            "start it again";
   if (name == "db")
-    return "The db actor is the only one that writes, and it reconnects to "
-           "the database by itself. Its end would leave clients in doubt about "
+    return "The db actor does all that is written, and it reconnects to the "
+           "database by itself. Its end would leave clients in doubt about "
            "every write under way; if it must go, restart the node";
   if (name == "gateway")
     return "The gateway carries this very request and every open stream: its "
@@ -151,6 +151,10 @@ caf::error supervisor_state::refuse_grandchild(const std::string& name) const {
                              "replace; restart "
                                + owner);
   }
+  if (name == "claimer" && db_)
+    return caf::make_error(ec::conflict,
+                           "The claimer is the db actor's to replace, which "
+                           "does without it where it fails");
   return caf::make_error(ec::not_found);
 }
 

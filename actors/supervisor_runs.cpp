@@ -310,12 +310,19 @@ void supervisor_state::stop_run(slot& where, active_run& run, stop_reason why) {
               run.claimed().run);
 }
 
-void supervisor_state::stop_run(run_key which, stop_reason why) {
+// A run that no slot has yet is told when one has it.
+void supervisor_state::cancel(const job_ptr& what) {
+  auto which = key_of(*what);
   for (auto& where : slots_) {
     auto i = where.runs.find(which.first);
     if (i != where.runs.end() && i->second.claimed().run == which.second)
-      stop_run(where, i->second, why);
+      return stop_run(where, i->second, stop_reason::cancelled);
   }
+  auto waits = [&](const job& x) { return key_of(x) == which; };
+  if (auto i = std::ranges::find_if(ahead_, waits); i != ahead_.end())
+    *i = *what;
+  else if (claim_)
+    cancelled_early_.push_back(what);
 }
 
 void supervisor_state::count_running() {

@@ -27,53 +27,62 @@ void supervisor_state::hand_out(std::vector<job>& jobs) {
       free.push_back(&x);
   auto comes_first = [this](const job& x) { return is_short(x.type); };
   auto longs = std::stable_partition(jobs.begin(), jobs.end(), comes_first);
-  auto slots = free.size() + (draining_ ? 0 : soon_free_slots());
-  std::vector<std::vector<job>> shares(free.size());
-  // A slot may have died, or the drain begun, since the claim was sent.
-  std::vector<job> homeless;
-  // To the `nth` slot, which is the one `at` among those that are free.
-  auto give = [&](size_t nth, size_t at, job& what) {
-    if (nth < free.size())
-      shares[at].push_back(std::move(what));
-    else if (nth < slots)
-      ahead_.push_back(std::move(what));
-    else
-      homeless.push_back(std::move(what));
-  };
   auto shorts = static_cast<size_t>(longs - jobs.begin());
-  auto share = slots == 0 ? 1 : (shorts + slots - 1) / slots;
+  auto slots = std::max(free.size() + soon_free_slots(), size_t{1});
+  auto share = std::min((shorts + slots - 1) / slots,
+                        smallest_window({jobs.begin(), longs}));
+  std::vector<std::vector<job>> shares(free.size());
+  std::vector<job> rest;
   for (size_t i = 0; i < shorts; ++i)
-    give(i / share, free.size() - 1 - i / share, jobs[i]);
+    if (auto nth = i / share; nth < free.size())
+      shares[free.size() - 1 - nth].push_back(std::move(jobs[i]));
+    else
+      rest.push_back(std::move(jobs[i]));
   for (size_t i = shorts; i < jobs.size(); ++i)
-    give(i - shorts, i - shorts, jobs[i]);
+    if (auto nth = i - shorts; nth < free.size())
+      shares[nth].push_back(std::move(jobs[i]));
+    else
+      rest.push_back(std::move(jobs[i]));
   for (size_t i = 0; i < free.size(); ++i)
     if (!shares[i].empty())
       assign(*free[i], std::move(shares[i]));
-  if (!homeless.empty())
-    give_back(homeless);
-  if (ahead_.empty())
-    return;
-  self_->run_delayed(ahead_patience, [this, nth = ++times_ahead_] {
-    lose_patience_with_ahead(nth);
-  });
+  if (draining_)
+    give_back(rest);
+  else
+    keep_ahead(std::move(rest));
 }
 
-// Once a slot is free that was expected to be.
+// The slot that they were claimed for may be at other runs, or may have died.
+void supervisor_state::keep_ahead(std::vector<job> jobs) {
+  if (jobs.empty())
+    return;
+  if (ahead_.empty()) {
+    ahead_since_ = self_->clock().now();
+    self_->run_delayed(ahead_patience, [this] { lose_patience_with_ahead(); });
+  }
+  std::ranges::move(jobs, std::back_inserter(ahead_));
+}
+
+// Once a slot is free. Their time goes on.
 void supervisor_state::hand_out_ahead() {
   if (ahead_.empty() || (free_slots() == 0 && !draining_))
     return;
+  auto since = ahead_since_;
   auto jobs = std::exchange(ahead_, {});
   hand_out(jobs);
+  ahead_since_ = since;
 }
 
-void supervisor_state::lose_patience_with_ahead(uint64_t nth) {
-  if (nth != times_ahead_ || ahead_.empty())
+void supervisor_state::lose_patience_with_ahead() {
+  if (ahead_.empty() || self_->clock().now() < ahead_since_ + ahead_patience)
     return;
   auto jobs = std::exchange(ahead_, {});
   give_back(jobs);
 }
 
 void supervisor_state::give_back(std::vector<job>& jobs) {
+  if (jobs.empty())
+    return;
   auto bundle = bundle_of(jobs);
   tell_watchers(bundle);
   const auto* why = draining_ ? "the node is shutting down"
@@ -146,14 +155,22 @@ bool supervisor_state::is_short(const std::string& type) const {
   return uses != options_.types.end() && uses->second.empty();
 }
 
+// How many of them one slot may be given; 1: not all are short.
+size_t supervisor_state::smallest_window(std::span<const job> jobs) const {
+  auto result = size_t{pace::most};
+  for (const auto& x : jobs)
+    result = std::min(
+      result, is_short(x.type) ? paces_.at(x.type).window() : size_t{1});
+  return result;
+}
+
 size_t supervisor_state::free_slots() const {
   return static_cast<size_t>(std::ranges::count_if(slots_, &slot::is_free));
 }
 
-// Slots that are at short runs only: before a claim is answered, they are free.
+// Slots that are at short runs only, which should end before a claim is
+// answered.
 size_t supervisor_state::soon_free_slots() const {
-  if (!backlog_)
-    return 0;
   auto now = self_->clock().now();
   auto is_short = [now](const auto& entry) {
     const active_run& run = entry.second;

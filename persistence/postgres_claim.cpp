@@ -77,7 +77,8 @@ constexpr int max_rounds = 20;
 
 // What to take is settled before anything is locked, so that no row is locked
 // in vain; rows that another node has locked meanwhile (or that have no record)
-// are listed in the row without a job, and the caller asks again without them;
+// are listed in the row without a job, and the caller asks again without them
+// (`NOT IN` is looked up in a hash, `<> ALL` compares each with each);
 // there, too, stands when the next job is due, unless all that was asked for is
 // taken, and which types are paused. (A window function over all rows, to put
 // that beside the first one, took a tenth of the whole.) The locked rows are a
@@ -99,7 +100,8 @@ const postgres_statement claim_statement{"claim", R"(
       FROM level CROSS JOIN LATERAL (
         SELECT q.seq, q.priority, q.run_at FROM reeve.queue q
         WHERE q.job_type = wanted.job_type AND q.priority = level.priority
-          AND q.run_at <= now() AND q.seq <> ALL($7::bigint[])
+          AND q.run_at <= now()
+          AND q.seq NOT IN (SELECT unnest($7::bigint[]))
         ORDER BY q.run_at, q.seq LIMIT least(wanted.most, $1)) d
       LIMIT least(wanted.most, $1)) c
     ORDER BY c.priority, c.run_at, c.seq LIMIT $1),

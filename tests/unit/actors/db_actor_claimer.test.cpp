@@ -73,6 +73,7 @@ SCENARIO("a claim of many jobs is no part of what is committed meanwhile") {
 
 SCENARIO("other claims share the transaction of what comes with them") {
   add_jobs(100);
+  auto added = enqueue(1);
   WHEN("it is for few jobs") {
     claim(1, many - 1);
   }
@@ -85,6 +86,8 @@ SCENARIO("other claims share the transaction of what comes with them") {
       false);
   }
   settle();
+  CHECK(added->value.has_value());
+  CHECK(batch_sizes() == sizes{4});
   CHECK_EQ(connections, 0u);
 }
 
@@ -110,7 +113,10 @@ SCENARIO("a claim that fails beside is made here, after a look for it") {
 }
 
 SCENARIO("no claim takes jobs twice because its connection was lost") {
-  add_jobs(200);
+  add_jobs(300);
+  // A connection that was good is tried once more, beside.
+  claim(9, many);
+  settle();
   for (auto how : {fault::before_commit, fault::after_commit}) {
     const auto before = running();
     db->apply_faults = {{db->batches.size() + 1, how}};
@@ -119,7 +125,65 @@ SCENARIO("no claim takes jobs twice because its connection was lost") {
     REQUIRE(got->value.has_value());
     CHECK_EQ(got->value->jobs.size(), many);
     CHECK_EQ(running(), before + many);
+    CHECK(status().children[0].last_error.empty());
   }
+}
+
+SCENARIO("a claimer that failed is left alone for a while") {
+  add_jobs(300);
+  refuses_connections = true;
+  claim(1, many);
+  settle();
+  refuses_connections = false;
+  claim(2, many);
+  settle();
+  CHECK_EQ(connections, 0u);
+  CHECK_EQ(running(), 2 * many);
+  pass(5s);
+  claim(3, many);
+  settle();
+  CHECK_EQ(connections, 1u);
+  CHECK_EQ(running(), 3 * many);
+}
+
+SCENARIO("the death of the claimer costs one look") {
+  add_jobs(200);
+  claim(1, many);
+  settle();
+  const auto first = claimer;
+  kill(first);
+  settle();
+  pass(5s);
+  auto got = claim(2, many);
+  settle();
+  CHECK(got->value.has_value());
+  CHECK(claimer != first);
+  CHECK_EQ(running(), 2 * many);
+}
+
+SCENARIO("the repeat of a claim that is under way goes behind it") {
+  std::vector<bool> asked;
+  std::vector<caf::typed_response_promise<claimed>> open;
+  db_actor_options options;
+  options.make_claimer = [&] {
+    auto hold = [&](claimer_actor::pointer self) {
+      return claimer_actor::behavior_type{
+        [&, self](const claim_write&, bool repeated) {
+          asked.push_back(repeated);
+          open.push_back(self->make_response_promise<claimed>());
+          return open.back();
+        },
+      };
+    };
+    return adopt(sys.spawn(hold));
+  };
+  start(options);
+  claim(1, many);
+  settle();
+  claim(1, many, true);
+  settle();
+  CHECK(asked == (std::vector{false, true}));
+  CHECK(db->batches.empty());
 }
 
 SCENARIO("what waits to share a transaction does not wait for this claim") {

@@ -93,6 +93,8 @@ SCENARIO("a slow run ends the fetching ahead") {
   end_bundle(30ms);
   CHECK(node->bundles == (sizes{1, 2, 2, 4, 1}));
   AND("what has no slot of its own then goes back") {
+    CHECK_EQ(node->settles.size(), 4u);
+    pass(200ms);
     REQUIRE_EQ(node->settles.size(), 7u);
     for (size_t i = 4; i < 7; ++i) {
       CHECK(node->settles[i].first.decision == verdict::retry_unspent);
@@ -114,14 +116,25 @@ SCENARIO("types that are not short share the free slots, in turn") {
   boot();
   queue(1, 100);
   wake();
-  for (auto i = 0; i < 3; ++i)
+  for (auto i = 0; i < 2; ++i)
     end_bundle(1us);
-  CHECK_EQ(limit_of("CARD_ANALYSIS"), 4u);
-  CHECK_EQ(limit_of("LONG") + limit_of("OTHER"), 1u);
-  auto longs = limit_of("LONG");
-  end_bundle(1us);
-  CHECK_EQ(limit_of("LONG") + limit_of("OTHER"), 1u);
-  CHECK_NE(limit_of("LONG"), longs);
+  // What these ends make room for is asked for while the runs go on.
+  CHECK_EQ(limit_of("LONG") + limit_of("OTHER"), 0u);
+  node->hold_claims = true;
+  std::vector<std::string> asked;
+  for (auto i = 0; i < 2; ++i) {
+    pass(250ms);
+    end_bundle(1us);
+    CHECK_EQ(limit_of("CARD_ANALYSIS"), 4u);
+    CHECK_EQ(limit_of("LONG") + limit_of("OTHER"), 1u);
+    asked.push_back(limit_of("LONG") > 0 ? "LONG" : "OTHER");
+    claimed answer;
+    answer.jobs.push_back(test::make_claimed(1'000 + i));
+    answer.more = true;
+    answer_claim(std::move(answer));
+    node->hold_claims = true;
+  }
+  CHECK_NE(asked[0], asked[1]);
 }
 
 SCENARIO("a long job comes last in its bundle, and only one") {
@@ -271,20 +284,48 @@ SCENARIO("what no slot takes in time goes back, without an attempt spent") {
   }
 }
 
-SCENARIO("what was fetched ahead goes to whoever is free first") {
-  options.workers = 2;
+SCENARIO("the last of a backlog waits for a slot, too") {
+  boot();
+  queue(1, 4);
+  wake();
+  end_bundle(1us);
+  CHECK(node->bundles == (sizes{1, 2}));
+  CHECK(node->queue.empty());
+  CHECK_EQ(node->settles.size(), 1u);
+  end_bundle(1us);
+  CHECK(node->bundles == (sizes{1, 2, 1}));
+  CHECK_EQ(node->runs.back().second.job.seq, 4);
+  CHECK_EQ(node->settles.size(), 3u);
+}
+
+SCENARIO("a new slot takes what waits before it claims more") {
   boot();
   queue(1, 100);
   wake();
-  CHECK(node->bundles == (sizes{1, 1}));
-  for (int64_t seq : {1, 2})
-    report(seq, outcome::completed({}), 1, 1us);
-  auto bundles = node->bundles.size();
-  // Both slots are busy, and as many jobs as they have wait.
-  auto waiting = node->queue.front().seq - node->runs.back().second.job.seq - 1;
-  CHECK(waiting > 0);
   end_bundle(1us);
-  CHECK_EQ(node->bundles.size(), bundles + 1);
+  kill_child("job-1");
+  pass(100ms);
+  CHECK(node->bundles == (sizes{1, 2, 2}));
+  CHECK_EQ(node->runs.back().second.job.seq, 5);
+}
+
+SCENARIO("types that are not short get a slot beside a backlog of short jobs") {
+  boot();
+  queue(1, 1'000);
+  wake();
+  end_bundle(1us);
+  // Ahead, only short ones are asked for.
+  CHECK_EQ(limit_of("LONG") + limit_of("OTHER"), 0u);
+  auto before = node->claims.size();
+  pass(150ms);
+  end_bundle(1us);
+  pass(100ms);
+  end_bundle(1us);
+  end_bundle(1us);
+  auto asks_all = [](const auto& x) { return x.first.types.size() > 1; };
+  CHECK_EQ(std::count_if(node->claims.begin() + static_cast<ptrdiff_t>(before),
+                         node->claims.end(), asks_all),
+           1);
 }
 
 SCENARIO("a job that is cancelled before a slot takes it is told so there") {
@@ -299,6 +340,21 @@ SCENARIO("a job that is cancelled before a slot takes it is told so there") {
   end_bundle(1us);
   REQUIRE_EQ(node->interrupts.size(), 1u);
   CHECK_EQ(node->interrupts[0].second, 5);
+}
+
+SCENARIO("a cancel that overtakes the claim's answer is not lost") {
+  options.workers = 2;
+  boot();
+  node->hold_claims = true;
+  wake();
+  auto what = test::make_claimed(7);
+  what.cancel_requested = true;
+  commit({what});
+  claimed answer;
+  answer.jobs.push_back(test::make_claimed(7));
+  answer_claim(std::move(answer));
+  REQUIRE_EQ(node->interrupts.size(), 1u);
+  CHECK_EQ(node->interrupts[0].second, 7);
 }
 
 // -- when it is worth to ask --------------------------------------------------

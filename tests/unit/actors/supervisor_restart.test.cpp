@@ -109,7 +109,7 @@ SCENARIO("a run that dies with its slot after its lease settles nothing") {
   CHECK(node->settles.empty());
 }
 
-SCENARIO("a job that is claimed for a slot that died is given back") {
+SCENARIO("a job that is claimed for a slot that died waits for the next one") {
   options.workers = 1;
   boot();
   node->hold_claims = true;
@@ -119,6 +119,29 @@ SCENARIO("a job that is claimed for a slot that died is given back") {
   claimed answer;
   answer.jobs = {test::make_claimed(1)};
   answer_claim(answer);
+  CHECK(node->runs.empty());
+  pass(100ms);
+  CHECK_EQ(node->runs.size(), 1u);
+  pass(1s);
+  CHECK(node->settles.empty());
+}
+
+SCENARIO("a job that is claimed for a slot that died is given back") {
+  options.workers = 1;
+  boot();
+  // The next time it is away for longer than a job waits.
+  for (auto wait : {100ms, 200ms}) {
+    kill_child("job-1");
+    pass(wait);
+  }
+  node->hold_claims = true;
+  caf::anon_send(uut, wake_atom_v);
+  settle();
+  kill_child("job-1");
+  claimed answer;
+  answer.jobs = {test::make_claimed(1)};
+  answer_claim(answer);
+  pass(200ms);
   CHECK(node->runs.empty());
   CHECK(only_settle().decision == verdict::retry_unspent);
   AND("watchers hear that it was taken, before they hear that it is back") {
