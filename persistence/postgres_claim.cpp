@@ -76,15 +76,14 @@ constexpr int max_rounds = 20;
 } // namespace
 
 // What to take is settled before anything is locked, so that no row is locked
-// in vain; rows that another node has locked meanwhile (or that have no record)
-// are listed in the row without a job, and the caller asks again without them
-// (`NOT IN` is looked up in a hash, `<> ALL` compares each with each);
-// there, too, stands when the next job is due, unless all that was asked for is
-// taken, and which types are paused. (A window function over all rows, to put
-// that beside the first one, took a tenth of the whole.) The locked rows are a
-// materialized set: else the planner may run the LIMIT again and take more than
-// was asked. They carry all that is not the same for every job that has just
-// started: nobody reads it again.
+// in vain. Rows that another node has locked meanwhile (or that have no record)
+// are listed in the row without a job, and the caller asks again without them.
+// (NOT IN is looked up in a hash; `<> ALL` compares each with each.) There,
+// too, stand which types are paused and, unless all that was asked for is
+// taken, when the next job is due. The locked rows are a materialized set: else
+// the planner may run the LIMIT again and take more than was asked. They carry
+// all that is not the same for every job that has just started: nobody reads it
+// again.
 const postgres_statement claim_statement{"claim", R"(
   WITH wanted AS MATERIALIZED (
     SELECT t.job_type, max(t.most) AS most

@@ -11,7 +11,18 @@ using namespace std::chrono_literals;
 
 namespace {
 
-using fixture = test::supervisor_fixture;
+struct fixture : test::supervisor_fixture {
+  // The only slot dies before the claim for it is answered.
+  void claim_for_a_dying_slot() {
+    node->hold_claims = true;
+    caf::anon_send(uut, wake_atom_v);
+    settle();
+    kill_child("job-1");
+    claimed answer;
+    answer.jobs = {test::make_claimed(1)};
+    answer_claim(answer);
+  }
+};
 
 } // namespace
 
@@ -112,13 +123,7 @@ SCENARIO("a run that dies with its slot after its lease settles nothing") {
 SCENARIO("a job that is claimed for a slot that died waits for the next one") {
   options.workers = 1;
   boot();
-  node->hold_claims = true;
-  caf::anon_send(uut, wake_atom_v);
-  settle();
-  kill_child("job-1");
-  claimed answer;
-  answer.jobs = {test::make_claimed(1)};
-  answer_claim(answer);
+  claim_for_a_dying_slot();
   CHECK(node->runs.empty());
   pass(100ms);
   CHECK_EQ(node->runs.size(), 1u);
@@ -134,13 +139,7 @@ SCENARIO("a job that is claimed for a slot that died is given back") {
     kill_child("job-1");
     pass(wait);
   }
-  node->hold_claims = true;
-  caf::anon_send(uut, wake_atom_v);
-  settle();
-  kill_child("job-1");
-  claimed answer;
-  answer.jobs = {test::make_claimed(1)};
-  answer_claim(answer);
+  claim_for_a_dying_slot();
   pass(200ms);
   CHECK(node->runs.empty());
   CHECK(only_settle().decision == verdict::retry_unspent);
