@@ -89,7 +89,7 @@ db_actor_state::db_actor_state(db_actor::pointer self,
     sink_(std::move(sink)),
     options_(std::move(options)),
     metrics_(self->system()),
-    backoff_(options.first_backoff) {
+    backoff_(options_.first_backoff) {
   metrics_.database_up(!away_);
 }
 
@@ -186,17 +186,18 @@ caf::result<claimed> db_actor_state::claim(claim_write& x, bool repeated) {
     spawn_claimer();
   ++at_claimer_;
   auto promise = self_->make_response_promise<claimed>();
-  auto started = self_->clock().now();
-  auto done = [this, promise, started](claimed& found) mutable {
+  auto done = [this, promise](claimed& found) mutable {
     --at_claimer_;
+    ++claims_;
     claimer_error_.clear();
-    ++writes_;
-    metrics_.committed(1, self_->clock().now() - started);
     promise.deliver(std::move(found));
   };
-  auto failed = [this, promise, x](const caf::error& err) {
+  auto failed = [this, promise, x](const caf::error& err) mutable {
     --at_claimer_;
     on_claimer_failed(err);
+    // Its repeat is there already, and looks first.
+    if (at_claimer_ > 0)
+      return promise.deliver(err);
     append(promise, x, true, commit_when::now);
   };
   // The connection's own limits end it, or the claimer's death: before that it
@@ -481,6 +482,7 @@ actor_report db_actor_state::describe_claimer() const {
   result.name = "claimer";
   result.id = claimer_.id();
   result.state = at_claimer_ > 0 ? "running" : "idle";
+  result.counts = {{"claims", claims_}};
   if (claimer_meter_)
     describe(*claimer_meter_, result);
   result.last_error = claimer_error_;

@@ -112,6 +112,7 @@ private:
   caf::actor_clock::time_point claimer_started_;
   /// Claims that it has not answered.
   size_t at_claimer_ = 0;
+  uint64_t claims_ = 0;
   std::string claimer_error_;
   /// It failed, and is left alone until then.
   caf::actor_clock::time_point claimer_rests_until_;

@@ -23,7 +23,6 @@
 #include <optional>
 #include <random>
 #include <set>
-#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -140,6 +139,8 @@ private:
     size_t limit = 0;
     /// Jobs may be due that it did not ask for.
     bool is_partial = false;
+    /// There was no free slot for types that are not short.
+    bool leaves_types_out = false;
   };
 
   enum class claim_way : uint8_t {
@@ -229,7 +230,8 @@ private:
   void tell_watchers(const run_bundle_ptr& started);
   void give_back(std::vector<job>& jobs);
   bool is_short(const std::string& type) const;
-  size_t smallest_window(std::span<const job> jobs) const;
+  double share_of_slot(const job& what) const;
+  bool fill_all_slots(const std::vector<job>& jobs) const;
   size_t free_slots() const;
   size_t soon_free_slots() const;
   size_t running_of(const std::string& type) const;
@@ -340,7 +342,7 @@ private:
   time_point ahead_since_;
   /// As commits told of them before the claim did that took them.
   std::vector<job_ptr> cancelled_early_;
-  /// When all types were asked for, those too that are not short.
+  /// When types were asked for that are not short, if there are any.
   time_point all_asked_;
   /// The last claim left due jobs behind: runs may be fetched ahead.
   bool backlog_ = false;

@@ -56,7 +56,7 @@ void supervisor_state::claim(size_t free, size_t soon_free, claim_way how) {
   claim_ = claim_write{options_.owner, std::move(wanted.types),
                        static_cast<uint32_t>(wanted.limit), options_.lease,
                        ++claim_token_};
-  if (free > 0)
+  if (free > 0 || !wanted.leaves_types_out)
     all_asked_ = self_->clock().now();
   look_again_ = false;
   look_if_left_ = false;
@@ -85,7 +85,8 @@ supervisor_state::wish supervisor_state::make_wish(size_t free,
     auto window = backlog_ && lanes.empty() ? paces_[type].window() : 1;
     auto across = this->type(type).concurrency;
     auto slots = window > 1 ? free + soon_free : free;
-    result.is_partial = result.is_partial || slots == 0;
+    if (slots == 0)
+      result.is_partial = result.leaves_types_out = true;
     auto room = room_for(type, slots * window, result.is_partial);
     if (room == 0)
       continue;
@@ -102,16 +103,19 @@ supervisor_state::wish supervisor_state::make_wish(size_t free,
     return result;
   }
   auto left = free;
+  size_t turns = 0;
   for (size_t i = 0; i < whole.size(); ++i) {
     auto& one = whole[(turn_ + i) % whole.size()];
     auto limit = std::min(left, size_t{one.limit});
     result.is_partial = result.is_partial || limit < one.limit;
     left -= limit;
     one.limit = static_cast<uint32_t>(limit);
-    if (limit > 0)
-      result.types.push_back(std::move(one));
+    if (limit == 0)
+      continue;
+    result.types.push_back(std::move(one));
+    ++turns;
   }
-  turn_ += free > 0 ? 1 : 0;
+  turn_ += turns;
   return result;
 }
 
@@ -208,11 +212,10 @@ void supervisor_state::on_claimed(claimed& x) {
   if (x.next_due_in && scheduler_)
     self_->send(scheduler_, due_atom_v, int64_t{x.next_due_in->count()});
   note_early_cancels(x.jobs);
-  // While they run, all of them, the next ones are on their way.
-  auto window = smallest_window(x.jobs);
-  if (!draining_ && may_claim_ahead() && window > 1
-      && x.jobs.size() <= free_slots() * window)
-    claim(0, free_slots() + soon_free_slots());
+  // Where every slot starts some of them and none is left, the next ones are on
+  // their way meanwhile.
+  if (!draining_ && may_claim_ahead() && fill_all_slots(x.jobs))
+    claim(0, free_slots());
   hand_out(x.jobs);
   count_running();
   if (draining_)

@@ -15,6 +15,8 @@ using std::chrono::milliseconds;
 
 /// How long a claimed run waits for a slot that was expected to be free soon.
 constexpr auto ahead_patience = 200ms;
+/// More than what sums of shares are off by.
+constexpr double rounding = 1e-6;
 
 } // namespace
 
@@ -28,21 +30,27 @@ void supervisor_state::hand_out(std::vector<job>& jobs) {
   auto comes_first = [this](const job& x) { return is_short(x.type); };
   auto longs = std::stable_partition(jobs.begin(), jobs.end(), comes_first);
   auto shorts = static_cast<size_t>(longs - jobs.begin());
+  double load = 0;
+  for (size_t i = 0; i < shorts; ++i)
+    load += share_of_slot(jobs[i]);
   auto slots = std::max(free.size() + soon_free_slots(), size_t{1});
-  auto share = std::min((shorts + slots - 1) / slots,
-                        smallest_window({jobs.begin(), longs}));
+  auto most = std::min(load / static_cast<double>(slots), 1.0) - rounding;
   std::vector<std::vector<job>> shares(free.size());
   std::vector<job> rest;
-  for (size_t i = 0; i < shorts; ++i)
-    if (auto nth = i / share; nth < free.size())
-      shares[free.size() - 1 - nth].push_back(std::move(jobs[i]));
-    else
-      rest.push_back(std::move(jobs[i]));
+  size_t nth = 0;
+  double filled = 0;
+  for (size_t i = 0; i < shorts; ++i) {
+    filled += share_of_slot(jobs[i]);
+    auto& to = nth < free.size() ? shares[free.size() - 1 - nth] : rest;
+    to.push_back(std::move(jobs[i]));
+    if (filled < most)
+      continue;
+    ++nth;
+    filled = 0;
+  }
   for (size_t i = shorts; i < jobs.size(); ++i)
-    if (auto nth = i - shorts; nth < free.size())
-      shares[nth].push_back(std::move(jobs[i]));
-    else
-      rest.push_back(std::move(jobs[i]));
+    (i - shorts < free.size() ? shares[i - shorts] : rest)
+      .push_back(std::move(jobs[i]));
   for (size_t i = 0; i < free.size(); ++i)
     if (!shares[i].empty())
       assign(*free[i], std::move(shares[i]));
@@ -90,7 +98,8 @@ void supervisor_state::give_back(std::vector<job>& jobs) {
   std::vector<run_end> ends;
   for (size_t i = 0; i < bundle->size(); ++i)
     ends.push_back(given_back({bundle, i, self_->clock().now()}, why));
-  drained_.returned += static_cast<uint32_t>(ends.size());
+  if (draining_)
+    drained_.returned += static_cast<uint32_t>(ends.size());
   settle(std::move(ends));
 }
 
@@ -155,13 +164,22 @@ bool supervisor_state::is_short(const std::string& type) const {
   return uses != options_.types.end() && uses->second.empty();
 }
 
-// How many of them one slot may be given; 1: not all are short.
-size_t supervisor_state::smallest_window(std::span<const job> jobs) const {
-  auto result = size_t{pace::most};
-  for (const auto& x : jobs)
-    result = std::min(
-      result, is_short(x.type) ? paces_.at(x.type).window() : size_t{1});
-  return result;
+// How much of what one slot may be given at a time.
+double supervisor_state::share_of_slot(const job& what) const {
+  return is_short(what.type) ? 1.0 / paces_.at(what.type).window() : 1.0;
+}
+
+// Whether all of them start now, all are short, and no slot goes without.
+bool supervisor_state::fill_all_slots(const std::vector<job>& jobs) const {
+  auto free = free_slots();
+  double load = 0;
+  for (const auto& x : jobs) {
+    if (!is_short(x.type))
+      return false;
+    load += share_of_slot(x);
+  }
+  return free > 0 && jobs.size() >= free && soon_free_slots() == 0
+    && load <= static_cast<double>(free) + rounding;
 }
 
 size_t supervisor_state::free_slots() const {

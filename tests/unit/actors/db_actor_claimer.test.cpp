@@ -6,6 +6,8 @@
 
 #include <caf/test/bdd_dsl.hpp>
 
+#include <deque>
+
 using namespace reeve;
 using namespace reeve::test;
 using namespace std::chrono_literals;
@@ -162,28 +164,60 @@ SCENARIO("the death of the claimer costs one look") {
 }
 
 SCENARIO("the repeat of a claim that is under way goes behind it") {
+  add_jobs(100);
+  constexpr int64_t fail_oldest = 0;
   std::vector<bool> asked;
-  std::vector<caf::typed_response_promise<claimed>> open;
+  std::deque<caf::typed_response_promise<claimed>> open;
   db_actor_options options;
   options.make_claimer = [&] {
     auto hold = [&](claimer_actor::pointer self) {
       return claimer_actor::behavior_type{
-        [&, self](const claim_write&, bool repeated) {
+        [&, self](const claim_write& x, bool repeated) -> caf::result<claimed> {
+          if (x.token == fail_oldest) {
+            open.front().deliver(caf::make_error(ec::store_unavailable));
+            open.pop_front();
+            return claimed{};
+          }
           asked.push_back(repeated);
           open.push_back(self->make_response_promise<claimed>());
           return open.back();
         },
       };
     };
-    return adopt(sys.spawn(hold));
+    claimer = adopt(sys.spawn(hold));
+    return claimer;
   };
   start(options);
-  claim(1, many);
+  auto fail = [&] {
+    ask<claimed>(claimer, claim_write{{"node", 1}, {}, 1, 30s, fail_oldest},
+                 false);
+    settle();
+  };
+  auto first = claim(1, many);
   settle();
-  claim(1, many, true);
+  auto second = claim(1, many, true);
   settle();
   CHECK(asked == (std::vector{false, true}));
   CHECK(db->batches.empty());
+  WHEN("the first one fails, the second one goes on") {
+    fail();
+    CHECK(first->err == ec::store_unavailable);
+    CHECK(db->batches.empty());
+  }
+  WHEN("that fails, too, the db actor makes the claim, and looks first") {
+    fail();
+    REQUIRE(second->value.has_value());
+    CHECK_EQ(second->value->jobs.size(), many);
+    REQUIRE_EQ(db->batches.size(), 1u);
+    CHECK(db->batches[0][0].repeated);
+  }
+  WHEN("it is repeated once more, nobody else has it") {
+    auto third = claim(1, many, true);
+    settle();
+    REQUIRE(third->value.has_value());
+    CHECK_EQ(asked.size(), 2u);
+    CHECK_EQ(running(), many);
+  }
 }
 
 SCENARIO("what waits to share a transaction does not wait for this claim") {

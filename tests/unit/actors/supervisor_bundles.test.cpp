@@ -240,8 +240,7 @@ SCENARIO("of ends that are settled together each is judged by itself") {
   CHECK(node->settles[2].second);
 }
 
-// -- what is claimed while others run
-// ------------------------------------------
+// -- claimed while others run -------------------------------------------------
 
 SCENARIO("while short runs are under way the next ones are claimed") {
   boot();
@@ -282,6 +281,33 @@ SCENARIO("what no slot takes in time goes back, without an attempt spent") {
     wake();
     CHECK_EQ(node->claims.size(), claims);
   }
+  AND("it is no part of what a drain gave back") {
+    auto drained = ask<drain_report>(uut, drain_atom_v);
+    settle();
+    report(2, outcome::completed({}));
+    REQUIRE(drained->value.has_value());
+    CHECK_EQ(drained->value->returned, 1u);
+  }
+}
+
+SCENARIO("one type that is hardly short does not chop the bundles of others") {
+  boot();
+  queue(1, 2, "OTHER");
+  queue(3, 1'000);
+  wake();
+  for (auto i = 0; i < 12; ++i)
+    end_bundle(1us);
+  const auto window = node->bundles.back();
+  REQUIRE(window >= 16);
+  queue(0, 0, "OTHER");
+  std::rotate(node->queue.begin(), node->queue.end() - 1, node->queue.end());
+  for (auto i = 0; i < 3; ++i)
+    end_bundle(1us);
+  CHECK_EQ(std::ranges::count(node->runs, 0,
+                              [](const auto& x) { return x.second.job.seq; }),
+           1);
+  for (size_t i = 1; i <= 3; ++i)
+    CHECK(node->bundles[node->bundles.size() - i] >= window / 2);
 }
 
 SCENARIO("the last of a backlog waits for a slot, too") {
