@@ -85,7 +85,8 @@ using writer_actor = caf::typed_actor<
   // How far a run is. Fails with `lease_lost`.
   caf::result<changed>(progress_write)>;
 
-/// The DB ACTOR: the only writer. Queues what comes and commits it in groups.
+/// The DB ACTOR: does all writes, some by its claimer. Queues what comes and
+/// commits it in groups.
 /// The flag says that an earlier try may have been committed.
 using db_actor = writer_actor::extend_with<inspectable_actor>::extend<
   caf::result<claimed>(claim_write, bool),

@@ -1,8 +1,6 @@
 // actors/supervisor_claims.cpp -- what this node takes on.
 #include "actors/supervisor.hpp"
 
-#include "config/log.hpp"
-
 #include <algorithm>
 #include <utility>
 
@@ -11,7 +9,6 @@ namespace reeve {
 namespace {
 
 using namespace std::chrono_literals;
-using std::chrono::milliseconds;
 
 /// Until a claim that failed for the store's reasons is tried again.
 constexpr auto claim_retry = 500ms;
