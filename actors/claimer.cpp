@@ -12,21 +12,29 @@ claimer_state::claimer_state(claimer_actor::pointer self, store_opener connect)
 
 claimer_actor::behavior_type claimer_state::make_behavior() {
   return {
-    [this](const claim_write& x, bool repeated) { return claim(x, repeated); },
+    [this](status_atom) { return status(); },
+    [this](const claim_write& x) { return claim(x); },
   };
 }
 
-caf::result<claimed> claimer_state::claim(const claim_write& x, bool repeated) {
-  auto answers = connection_.use(self_->clock().now(), [&](job_store& store) {
-    // Should this connection be lost, the next one looks first.
-    return store.apply({{x, std::exchange(repeated, true)}});
-  });
-  if (!answers)
-    return std::move(answers.error());
-  auto& answer = answers->front();
-  if (auto* value = std::get_if<claimed>(&answer))
-    return std::move(*value);
-  return make_error(std::get<refusal>(answer));
+caf::result<unread_claim_ptr> claimer_state::claim(const claim_write& x) {
+  auto answer = connection_.use(
+    self_->clock().now(), [&x, repeated = false](job_store& store) mutable {
+      // Should this connection be lost, the next one looks first.
+      return store.claim(x, std::exchange(repeated, true));
+    });
+  if (!answer)
+    return std::move(answer.error());
+  if (auto* no = std::get_if<refusal>(&*answer))
+    return make_error(*no);
+  return std::get<unread_claim_ptr>(std::move(*answer));
+}
+
+actor_report claimer_state::status() const {
+  actor_report result;
+  connection_.describe(result, "claims");
+  result.mailbox = self_->mailbox().size();
+  return result;
 }
 
 } // namespace reeve

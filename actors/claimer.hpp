@@ -9,12 +9,6 @@
 
 namespace reeve {
 
-/// The CLAIMER: makes claims for the DB actor that have nothing to do with what
-/// else is written, on a connection of its own. The flag says that an earlier
-/// try may have been committed. Fails with `store_unavailable`, when it is not
-/// known whether jobs were claimed, and with `invalid_argument`.
-using claimer_actor = caf::typed_actor<caf::result<claimed>(claim_write, bool)>;
-
 class claimer_state {
 public:
   static constexpr const char* name = "reeve.claimer";
@@ -24,7 +18,8 @@ public:
   claimer_actor::behavior_type make_behavior();
 
 private:
-  caf::result<claimed> claim(const claim_write& x, bool repeated);
+  caf::result<unread_claim_ptr> claim(const claim_write& x);
+  actor_report status() const;
 
   claimer_actor::pointer self_;
   side_connection connection_;

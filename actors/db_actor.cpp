@@ -2,11 +2,8 @@
 // becomes the next one.
 #include "actors/db_actor.hpp"
 
-#include "config/duration.hpp"
 #include "config/log.hpp"
 #include "persistence/store_rules.hpp"
-
-#include <caf/send.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -93,16 +90,7 @@ db_actor_state::db_actor_state(db_actor::pointer self,
   metrics_.database_up(!away_);
 }
 
-db_actor_state::~db_actor_state() {
-  caf::anon_send_exit(claimer_, caf::exit_reason::user_shutdown);
-}
-
 db_actor::behavior_type db_actor_state::make_behavior() {
-  // Who waits for its answer hears of it by an error.
-  self_->set_down_handler([this](const caf::down_msg& x) {
-    if (x.source == claimer_.address())
-      claimer_ = nullptr;
-  });
   return {
     // -- writer_actor ---------------------------------------------------------
     [this](enqueue_write& x) {
@@ -123,7 +111,9 @@ db_actor::behavior_type db_actor_state::make_behavior() {
     // -- inspectable_actor ----------------------------------------------------
     [this](status_atom) { return status(); },
     // -- db_actor -------------------------------------------------------------
-    [this](claim_write& x, bool repeated) { return claim(x, repeated); },
+    [this](claim_write& x, bool repeated) {
+      return append<claimed>(std::move(x), repeated);
+    },
     [this](caf::join_atom, claim_write& x) {
       return append<claimed>(std::move(x), false,
                              commit_when::next_write_comes);
@@ -153,19 +143,10 @@ db_actor::behavior_type db_actor_state::make_behavior() {
 template <class Answer>
 caf::result<Answer> db_actor_state::append(write what, bool repeated,
                                            commit_when when) {
-  auto promise = self_->make_response_promise<Answer>();
-  append(promise, std::move(what), repeated, when);
-  return promise;
-}
-
-template <class Answer>
-void db_actor_state::append(caf::typed_response_promise<Answer> promise,
-                            write what, bool repeated, commit_when when) {
   // Whoever wants it can ask again.
-  if (away_) {
-    promise.deliver(caf::make_error(ec::store_unavailable, last_error_));
-    return;
-  }
+  if (away_)
+    return caf::make_error(ec::store_unavailable, last_error_);
+  auto promise = self_->make_response_promise<Answer>();
   auto deliver = [promise](std::span<write_answer> x) mutable {
     answer(promise, std::move(x.front()));
   };
@@ -174,62 +155,7 @@ void db_actor_state::append(caf::typed_response_promise<Answer> promise,
   one.deliver = std::move(deliver);
   waiting_.push_back(std::move(one));
   schedule_flush(when);
-}
-
-// A claim of many jobs takes the database twice as long as their ends, and what
-// is committed meanwhile is no business of its: both go on at once. Whatever
-// goes wrong beside, the claim is made here: the store looks first.
-caf::result<claimed> db_actor_state::claim(claim_write& x, bool repeated) {
-  if (away_ || !is_for_claimer(x, repeated))
-    return append<claimed>(std::move(x), repeated);
-  if (!claimer_)
-    spawn_claimer();
-  ++at_claimer_;
-  auto promise = self_->make_response_promise<claimed>();
-  auto done = [this, promise](claimed& found) mutable {
-    --at_claimer_;
-    ++claims_;
-    claimer_error_.clear();
-    promise.deliver(std::move(found));
-  };
-  auto failed = [this, promise, x](const caf::error& err) mutable {
-    --at_claimer_;
-    on_claimer_failed(err);
-    // Its repeat is there already, and looks first.
-    if (at_claimer_ > 0)
-      return promise.deliver(err);
-    append(promise, x, true, commit_when::now);
-  };
-  // The connection's own limits end it, or the claimer's death: before that it
-  // may still claim, and nobody else should look what it has done.
-  self_->request(claimer_, caf::infinite, x, repeated)
-    .then(std::move(done), std::move(failed));
-  // What waits for a claim to share its transaction has none to wait for.
-  schedule_flush();
   return promise;
-}
-
-// While one is under way there, its repeat goes behind it.
-bool db_actor_state::is_for_claimer(const claim_write& x, bool repeated) const {
-  if (!options_.make_claimer || x.limit < options_.fewest_for_claimer
-      || std::ranges::any_of(x.types, &claimable_type::across))
-    return false;
-  if (at_claimer_ > 0)
-    return true;
-  return !repeated && self_->clock().now() >= claimer_rests_until_;
-}
-
-void db_actor_state::spawn_claimer() {
-  claimer_ = options_.make_claimer();
-  claimer_meter_ = meter_of(claimer_);
-  claimer_started_ = self_->clock().now();
-  self_->monitor(claimer_);
-}
-
-void db_actor_state::on_claimer_failed(const caf::error& why) {
-  claimer_rests_until_ = self_->clock().now() + options_.claimer_rest;
-  claimer_error_ = to_string(why);
-  log::warn("db.claimer-failed", {{"error", claimer_error_}});
 }
 
 // A finished run's result was paid for: it waits for the database.
@@ -471,22 +397,6 @@ actor_report db_actor_state::status() const {
   result.counts = {{"writes", writes_}, {"commits", commits_}};
   result.commits = {batch_.read(), commit_seconds_.read(), queue_.read()};
   result.last_error = last_error_;
-  if (claimer_)
-    result.children.push_back(describe_claimer());
-  return result;
-}
-
-// It cannot be asked while the database has its thread.
-actor_report db_actor_state::describe_claimer() const {
-  actor_report result;
-  result.name = "claimer";
-  result.id = claimer_.id();
-  result.state = at_claimer_ > 0 ? "running" : "idle";
-  result.counts = {{"claims", claims_}};
-  if (claimer_meter_)
-    describe(*claimer_meter_, result);
-  result.last_error = claimer_error_;
-  result.uptime = in_ms(self_->clock().now() - claimer_started_);
   return result;
 }
 

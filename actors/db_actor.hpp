@@ -1,7 +1,6 @@
 // actors/db_actor.hpp -- every write: group commit and reconnects.
 #pragma once
 
-#include "actors/claimer.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/metered_actor.hpp"
 #include "actors/metrics.hpp"
@@ -36,13 +35,6 @@ struct db_actor_options {
   std::chrono::milliseconds patience{5};
   /// How long no end waits after one that did so in vain.
   std::chrono::milliseconds impatience{100};
-  /// Spawns who claims many jobs while others end; empty where writes exclude
-  /// each other.
-  std::function<claimer_actor()> make_claimer{};
-  /// For fewer jobs a commit more costs more than that saves.
-  uint32_t fewest_for_claimer = 64;
-  /// How long no claim is tried beside after one that failed there.
-  std::chrono::milliseconds claimer_rest{5'000};
 };
 
 class db_actor_state {
@@ -51,8 +43,6 @@ public:
 
   db_actor_state(db_actor::pointer self, std::unique_ptr<job_store> store,
                  change_sink_actor sink, db_actor_options options);
-
-  ~db_actor_state();
 
   db_actor::behavior_type make_behavior();
 
@@ -74,15 +64,7 @@ private:
   template <class Answer>
   caf::result<Answer> append(write what, bool repeated = false,
                              commit_when when = commit_when::now);
-  template <class Answer>
-  void append(caf::typed_response_promise<Answer> promise, write what,
-              bool repeated, commit_when when);
   caf::result<settled> append(settle_list& what, bool repeated);
-
-  caf::result<claimed> claim(claim_write& x, bool repeated);
-  bool is_for_claimer(const claim_write& x, bool repeated) const;
-  void spawn_claimer();
-  void on_claimer_failed(const caf::error& why);
 
   /// A long outage must not pile up copies of one end that is asked again.
   void forget_waiting(const settle_list& x);
@@ -101,21 +83,10 @@ private:
   void note_arrival();
   bool expects_arrival() const;
   actor_report status() const;
-  actor_report describe_claimer() const;
 
   db_actor::pointer self_;
   std::unique_ptr<job_store> store_;
   change_sink_actor sink_;
-  /// Spawned when it is first of use.
-  claimer_actor claimer_;
-  actor_meter_ptr claimer_meter_;
-  caf::actor_clock::time_point claimer_started_;
-  /// Claims that it has not answered.
-  size_t at_claimer_ = 0;
-  uint64_t claims_ = 0;
-  std::string claimer_error_;
-  /// It failed, and is left alone until then.
-  caf::actor_clock::time_point claimer_rests_until_;
   db_actor_options options_;
   metrics metrics_;
   std::vector<pending> waiting_;

@@ -85,8 +85,8 @@ using writer_actor = caf::typed_actor<
   // How far a run is. Fails with `lease_lost`.
   caf::result<changed>(progress_write)>;
 
-/// The DB ACTOR: does all writes, some by its claimer. Queues what comes and
-/// commits it in groups.
+/// The DB ACTOR: does all writes but for the claims of CLAIMER. Queues what
+/// comes and commits it in groups.
 /// The flag says that an earlier try may have been committed.
 using db_actor = writer_actor::extend_with<inspectable_actor>::extend<
   caf::result<claimed>(claim_write, bool),
@@ -107,6 +107,13 @@ using db_actor = writer_actor::extend_with<inspectable_actor>::extend<
   caf::result<void>(flush_atom, uint64_t),
   // INTERNAL: try to reach the database again.
   caf::result<void>(reconnect_atom)>;
+
+/// The CLAIMER: makes claims of many jobs, which have nothing to do with what
+/// else is written, on a connection of its own.
+using claimer_actor = inspectable_actor::extend<
+  // Fails with `store_unavailable`, when it is not known whether jobs were
+  // claimed, and with `invalid_argument`.
+  caf::result<unread_claim_ptr>(claim_write)>;
 
 /// The QUERY ACTOR: every read, on a connection of its own.
 using query_actor = reader_actor::extend_with<inspectable_actor>;

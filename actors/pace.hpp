@@ -15,7 +15,7 @@ public:
   /// About how long the runs of a bundle may take together.
   static constexpr caf::timespan budget = std::chrono::milliseconds{20};
   /// Most runs in a bundle, however short.
-  static constexpr uint32_t most = 400;
+  static constexpr uint32_t most = 256;
 
   /// A run took so long.
   void add(caf::timespan took);

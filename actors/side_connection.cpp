@@ -19,10 +19,10 @@ side_connection::side_connection(store_opener connect)
   // nop
 }
 
-void side_connection::describe(actor_report& x) const {
+void side_connection::describe(actor_report& x, std::string_view uses) const {
   // Who was never asked anything has nothing to miss.
   x.state = away_ && !last_error_.empty() ? "away" : "idle";
-  x.counts = {{"reads", uses_}};
+  x.counts = {{uses, uses_}};
   x.last_error = last_error_;
 }
 

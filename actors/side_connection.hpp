@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace reeve {
@@ -56,8 +57,8 @@ public:
     return std::move(**found);
   }
 
-  /// Adds what it knows to an actor's status.
-  void describe(actor_report& x) const;
+  /// Adds what it knows to an actor's status; `uses` names what it is used for.
+  void describe(actor_report& x, std::string_view uses = "reads") const;
 
 private:
   bool reconnect_if_away(time_point now);

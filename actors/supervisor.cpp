@@ -171,7 +171,7 @@ caf::result<Result> supervisor_state::forward_new_work(Write& x,
 caf::result<enqueued> supervisor_state::enqueue(enqueue_write& x) {
   if (!claim_ || draining_ || !could_start(x) || free_slots() < 2)
     return forward_new_work<enqueued>(x, could_start(x));
-  joining_.insert(x.id);
+  claim_->joining.insert(x.id);
   return forward<enqueued>(db_, caf::join_atom_v, std::move(x));
 }
 

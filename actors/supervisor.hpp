@@ -3,6 +3,7 @@
 #pragma once
 
 #include "actors/child_table.hpp"
+#include "actors/claimer.hpp"
 #include "actors/db_actor.hpp"
 #include "actors/decision.hpp"
 #include "actors/explanation.hpp"
@@ -38,7 +39,7 @@ struct supervisor_options {
   /// How long a write may be under way before it is asked again.
   caf::timespan write_timeout = std::chrono::seconds{60};
   /// Ends of runs that may wait for their commit; above, nothing is claimed.
-  size_t max_unsettled = 8'192;
+  size_t max_unsettled = 2'048;
   retry_options retry;
   /// The types that this node has a processor for, and the lanes of each.
   std::map<std::string, std::vector<std::string>> types;
@@ -59,6 +60,8 @@ struct gate_factory {
 struct child_factories {
   std::function<event_hub_actor()> event_hub;
   std::function<db_actor(change_sink_actor)> db;
+  /// Empty where writes exclude each other.
+  std::function<claimer_actor()> claimer;
   std::function<query_actor()> query;
   /// Empty in tests that search nothing.
   std::function<recall_actor()> recall;
@@ -151,6 +154,21 @@ private:
     again,
   };
 
+  /// A claim until it is answered.
+  struct open_claim {
+    claim_write what;
+    /// Jobs may be due that it did not ask for.
+    bool is_partial = false;
+    /// It is at the claimer.
+    bool is_beside = false;
+    /// Since it was sent, jobs may have become due.
+    bool look_again = false;
+    /// Since it was sent, a slot came free.
+    bool look_if_left = false;
+    /// Jobs that came since and wait in `db` for the next one, by id.
+    std::set<std::string> joining{};
+  };
+
   /// A lane as its gate told it last.
   struct gate_slot {
     std::string lane;
@@ -203,12 +221,16 @@ private:
   wish make_wish(size_t free, size_t soon_free);
   size_t room_for(const std::string& type, size_t most, bool& is_partial) const;
   size_t probes_under_way(const gate_slot& lane) const;
+  bool is_for_claimer(claim_way how) const;
   void send_claim(claim_way how);
-  void on_claimed(claimed& x);
+  void send_claim_again();
+  void on_taken(unread_claim& x);
+  void on_claimed(open_claim asked, claimed& x);
   void note_early_cancels(std::vector<job>& jobs);
-  void note_paused(const std::vector<std::string>& found);
+  void note_paused(const open_claim& asked,
+                   const std::vector<std::string>& found);
   bool is_paused(const std::string& type) const;
-  void let_go_of_joining();
+  void let_go(std::set<std::string>& joining);
   bool is_probe(const job& what) const;
 
   // -- slots (supervisor_slots.cpp) -------------------------------------------
@@ -230,8 +252,8 @@ private:
   void tell_watchers(const run_bundle_ptr& started);
   void give_back(std::vector<job>& jobs);
   bool is_short(const std::string& type) const;
-  double share_of_slot(const job& what) const;
-  bool fill_all_slots(const std::vector<job>& jobs) const;
+  double share_of_slot(const std::string& type) const;
+  bool fill_all_slots(const std::map<std::string, size_t>& jobs) const;
   size_t free_slots() const;
   size_t soon_free_slots() const;
   size_t running_of(const std::string& type) const;
@@ -311,6 +333,7 @@ private:
 
   event_hub_actor hub_;
   db_actor db_;
+  claimer_actor claimer_;
   query_actor query_;
   recall_actor recall_;
   embedder_actor embedder_;
@@ -326,14 +349,10 @@ private:
   bool is_open_ = false;
   bool draining_ = false;
   bool stopping_ = false;
-  std::optional<claim_write> claim_;
+  std::optional<open_claim> claim_;
   int64_t claim_token_ = 0;
-  /// Since it was sent, jobs may have become due.
-  bool look_again_ = false;
-  /// Since it was sent, a slot came free.
-  bool look_if_left_ = false;
-  /// Jobs that wait in `db` for the next claim, by id.
-  std::set<std::string> joining_;
+  /// The claimer failed, and is left alone until then.
+  time_point claimer_rests_until_;
   /// Types that a claim found paused, and when: new jobs of theirs are no
   /// reason to ask again for a while.
   std::map<std::string, caf::actor_clock::time_point> paused_;
@@ -348,8 +367,6 @@ private:
   bool backlog_ = false;
   /// The last claim took all there was, and nothing has happened since.
   bool nothing_left_ = false;
-  /// The claim under way did not ask for all that may be due.
-  bool partial_claim_ = false;
   /// Whose turn it is among types that need a slot for each run.
   size_t turn_ = 0;
   std::unordered_map<std::string, pace> paces_;

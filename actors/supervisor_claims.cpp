@@ -1,6 +1,8 @@
 // actors/supervisor_claims.cpp -- what this node takes on.
 #include "actors/supervisor.hpp"
 
+#include "config/log.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -18,11 +20,23 @@ constexpr auto longest_ahead = 250ms;
 /// wakes the nodes, but not everybody does who may, and not every node hears.
 constexpr auto paused_patience = 1s;
 
+/// For fewer jobs a commit more costs more than the claimer saves.
+constexpr uint32_t fewest_for_claimer = 64;
+/// How long it is left alone after a claim that failed there.
+constexpr auto claimer_rest = 5s;
+
+using type_counts = std::map<std::string, size_t>;
+
+type_counts count_by_type(const std::vector<job>& jobs) {
+  type_counts result;
+  for (const auto& x : jobs)
+    ++result[x.type];
+  return result;
+}
+
 bool reached_a_limit(const std::vector<claimable_type>& types,
                      const std::vector<job>& jobs) {
-  std::unordered_map<std::string_view, size_t> counts;
-  for (const auto& x : jobs)
-    ++counts[x.type];
+  auto counts = count_by_type(jobs);
   return std::ranges::any_of(
     types, [&](const claimable_type& x) { return counts[x.type] >= x.limit; });
 }
@@ -35,7 +49,7 @@ void supervisor_state::look_for_work(claim_way how) {
   if (!recovered_ || draining_)
     return;
   if (claim_) {
-    look_again_ = true;
+    claim_->look_again = true;
     return;
   }
   hand_out_ahead();
@@ -49,15 +63,12 @@ void supervisor_state::claim(size_t free, size_t soon_free, claim_way how) {
   auto wanted = make_wish(free, soon_free);
   if (wanted.types.empty())
     return;
-  partial_claim_ = wanted.is_partial;
-  claim_ = claim_write{options_.owner, std::move(wanted.types),
+  claim_ = open_claim{{options_.owner, std::move(wanted.types),
                        static_cast<uint32_t>(wanted.limit), options_.lease,
-                       ++claim_token_};
+                       ++claim_token_},
+                      wanted.is_partial};
   if (free > 0 || !wanted.leaves_types_out)
     all_asked_ = self_->clock().now();
-  look_again_ = false;
-  look_if_left_ = false;
-  joining_.clear();
   send_claim(how);
 }
 
@@ -65,7 +76,7 @@ void supervisor_state::claim(size_t free, size_t soon_free, claim_way how) {
 // not tell of is not there.
 void supervisor_state::look_if_any_is_left() {
   if (claim_)
-    look_if_left_ = true;
+    claim_->look_if_left = true;
   else if (!nothing_left_)
     look_for_work();
 }
@@ -169,49 +180,94 @@ size_t supervisor_state::probes_under_way(const gate_slot& lane) const {
   return result;
 }
 
-void supervisor_state::send_claim(claim_way how) {
-  auto again = [this](const caf::error&) {
-    let_go_of_joining();
-    open_up();
-    // Nothing is known of a claim whose answer is missing: the token finds it.
-    self_->run_delayed(claim_retry, [this] { send_claim(claim_way::again); });
-  };
-  if (!db_)
-    return again({});
-  auto send = [this, again](auto... xs) {
-    self_->request(db_, options_.write_timeout, std::move(xs)...)
-      .then([this](claimed& x) { on_claimed(x); }, again);
-  };
-  if (how == claim_way::with_next_write)
-    send(caf::join_atom_v, *claim_);
-  else
-    send(*claim_, how == claim_way::again);
+// A claim of many jobs takes the database twice as long as their ends, and what
+// is committed meanwhile is no business of its: both go on at once.
+bool supervisor_state::is_for_claimer(claim_way how) const {
+  return claimer_ && how == claim_way::alone
+    && claim_->what.limit >= fewest_for_claimer
+    && !std::ranges::any_of(claim_->what.types, &claimable_type::across)
+    && self_->clock().now() >= claimer_rests_until_;
 }
 
-void supervisor_state::on_claimed(claimed& x) {
+void supervisor_state::send_claim(claim_way how) {
+  // The connection's own limits end it, or the claimer's death: before that it
+  // may still claim, and nobody else should look what it has done.
+  claim_->is_beside = is_for_claimer(how);
+  if (claim_->is_beside) {
+    auto claimer_failed = [this](const caf::error& why) {
+      claimer_rests_until_ = self_->clock().now() + claimer_rest;
+      log::warn("claimer.claim-failed", {{"error", to_string(why)}});
+      send_claim(claim_way::again);
+    };
+    self_->request(claimer_, caf::infinite, claim_->what)
+      .then([this](const unread_claim_ptr& x) { on_taken(*x); },
+            claimer_failed);
+    return;
+  }
+  if (!db_)
+    return send_claim_again();
+  auto failed = [this](const caf::error&) { send_claim_again(); };
+  auto done = [this](claimed& x) {
+    on_claimed(*std::exchange(claim_, std::nullopt), x);
+  };
+  if (how == claim_way::with_next_write)
+    self_->request(db_, options_.write_timeout, caf::join_atom_v, claim_->what)
+      .then(done, failed);
+  else
+    self_
+      ->request(db_, options_.write_timeout, claim_->what,
+                how == claim_way::again)
+      .then(done, failed);
+}
+
+// Nothing is known of a claim whose answer is missing: the token finds it.
+void supervisor_state::send_claim_again() {
+  let_go(claim_->joining);
+  open_up();
+  self_->run_delayed(claim_retry, [this] { send_claim(claim_way::again); });
+}
+
+// Where every slot starts some of what a claim took and none is left, the next
+// ones are on their way before these are read.
+void supervisor_state::on_taken(unread_claim& x) {
+  auto asked = *std::exchange(claim_, std::nullopt);
+  backlog_ = x.size() >= asked.what.limit;
+  if (asked.joining.empty() && !draining_ && may_claim_ahead()
+      && fill_all_slots(x.count_by_type()))
+    claim(0, free_slots());
+  claimed found;
+  try {
+    found = x.read();
+  } catch (const std::exception& err) {
+    // Their leases run out, as nobody renews them.
+    log::error("claim.unreadable", {{"error", err.what()}});
+  }
+  on_claimed(std::move(asked), found);
+}
+
+// A claim that came with it may be under way already.
+void supervisor_state::on_claimed(open_claim asked, claimed& x) {
   // Of a type that gave all it was asked for more may be left; a claim that is
   // full says so itself.
-  auto is_partial = partial_claim_
-    || (x.jobs.size() < claim_->limit
-        && reached_a_limit(claim_->types, x.jobs));
-  note_paused(x.paused);
-  claim_.reset();
+  auto is_partial = asked.is_partial
+    || (x.jobs.size() < asked.what.limit
+        && reached_a_limit(asked.what.types, x.jobs));
+  note_paused(asked, x.paused);
   backlog_ = x.more && !x.jobs.empty();
   // It may have come in time for those that wait for the next one.
   for (const auto& job : x.jobs) {
     metrics_.run_started(job);
-    joining_.erase(job.id);
+    asked.joining.erase(job.id);
   }
   // More of what this claim could not take is no reason to ask again.
-  auto again = look_again_ || backlog_ || !joining_.empty();
+  auto again = asked.look_again || backlog_ || !asked.joining.empty();
   nothing_left_ = !again && !x.more && !is_partial;
-  again = again || (look_if_left_ && !nothing_left_);
+  again = again || (asked.look_if_left && !nothing_left_);
   if (x.next_due_in && scheduler_)
     self_->send(scheduler_, due_atom_v, int64_t{x.next_due_in->count()});
   note_early_cancels(x.jobs);
-  // Where every slot starts some of them and none is left, the next ones are on
-  // their way meanwhile.
-  if (!draining_ && may_claim_ahead() && fill_all_slots(x.jobs))
+  if (!claim_ && !draining_ && may_claim_ahead()
+      && fill_all_slots(count_by_type(x.jobs)))
     claim(0, free_slots());
   hand_out(x.jobs);
   count_running();
@@ -219,7 +275,8 @@ void supervisor_state::on_claimed(claimed& x) {
     finish_drain_when_idle();
   else if (again && !claim_)
     look_for_work();
-  let_go_of_joining();
+  if (!claim_ || claim_->is_beside)
+    let_go(asked.joining);
   open_up();
 }
 
@@ -241,8 +298,9 @@ void supervisor_state::note_early_cancels(std::vector<job>& jobs) {
   }
 }
 
-void supervisor_state::note_paused(const std::vector<std::string>& found) {
-  for (const auto& one : claim_->types)
+void supervisor_state::note_paused(const open_claim& asked,
+                                   const std::vector<std::string>& found) {
+  for (const auto& one : asked.what.types)
     paused_.erase(one.type);
   for (const auto& type : found)
     paused_[type] = self_->clock().now();
@@ -254,11 +312,11 @@ bool supervisor_state::is_paused(const std::string& type) const {
     && self_->clock().now() < i->second + paused_patience;
 }
 
-// No claim has followed: they need not wait for it.
-void supervisor_state::let_go_of_joining() {
-  if (joining_.empty())
+// What waits in `db` for a claim to share its transaction waits no longer.
+void supervisor_state::let_go(std::set<std::string>& joining) {
+  if (joining.empty())
     return;
-  joining_.clear();
+  joining.clear();
   if (db_)
     self_->send(db_, flush_atom_v);
 }

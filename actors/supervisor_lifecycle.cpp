@@ -39,6 +39,9 @@ void supervisor_state::add_children() {
                 [this] { return untyped(hub_ = factories_.event_hub()); });
   children_.add("db", essential,
                 [this] { return untyped(db_ = factories_.db(self_)); });
+  if (factories_.claimer)
+    children_.add("claimer", essential,
+                  [this] { return untyped(claimer_ = factories_.claimer()); });
   children_.add("query", essential,
                 [this] { return untyped(query_ = factories_.query()); });
   if (factories_.recall)

@@ -67,6 +67,8 @@ void supervisor_state::on_down(const caf::down_msg& x) {
 void supervisor_state::let_go(const child& x) {
   if (x.name == "db")
     db_ = nullptr;
+  else if (x.name == "claimer")
+    claimer_ = nullptr;
   else if (x.name == "query")
     query_ = nullptr;
   else if (x.name == "recall")
@@ -151,10 +153,6 @@ caf::error supervisor_state::refuse_grandchild(const std::string& name) const {
                              "replace; restart "
                                + owner);
   }
-  if (name == "claimer" && db_)
-    return caf::make_error(ec::conflict,
-                           "The claimer is the db actor's to replace, which "
-                           "does without it where it fails");
   return caf::make_error(ec::not_found);
 }
 

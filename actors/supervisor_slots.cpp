@@ -32,7 +32,7 @@ void supervisor_state::hand_out(std::vector<job>& jobs) {
   auto shorts = static_cast<size_t>(longs - jobs.begin());
   double load = 0;
   for (size_t i = 0; i < shorts; ++i)
-    load += share_of_slot(jobs[i]);
+    load += share_of_slot(jobs[i].type);
   auto slots = std::max(free.size() + soon_free_slots(), size_t{1});
   auto most = std::min(load / static_cast<double>(slots), 1.0) - rounding;
   std::vector<std::vector<job>> shares(free.size());
@@ -40,7 +40,7 @@ void supervisor_state::hand_out(std::vector<job>& jobs) {
   size_t nth = 0;
   double filled = 0;
   for (size_t i = 0; i < shorts; ++i) {
-    filled += share_of_slot(jobs[i]);
+    filled += share_of_slot(jobs[i].type);
     auto& to = nth < free.size() ? shares[free.size() - 1 - nth] : rest;
     to.push_back(std::move(jobs[i]));
     if (filled < most)
@@ -165,20 +165,23 @@ bool supervisor_state::is_short(const std::string& type) const {
 }
 
 // How much of what one slot may be given at a time.
-double supervisor_state::share_of_slot(const job& what) const {
-  return is_short(what.type) ? 1.0 / paces_.at(what.type).window() : 1.0;
+double supervisor_state::share_of_slot(const std::string& type) const {
+  return is_short(type) ? 1.0 / paces_.at(type).window() : 1.0;
 }
 
 // Whether all of them start now, all are short, and no slot goes without.
-bool supervisor_state::fill_all_slots(const std::vector<job>& jobs) const {
+bool supervisor_state::fill_all_slots(
+  const std::map<std::string, size_t>& jobs) const {
   auto free = free_slots();
+  size_t count = 0;
   double load = 0;
-  for (const auto& x : jobs) {
-    if (!is_short(x.type))
+  for (const auto& [type, of_it] : jobs) {
+    if (!is_short(type))
       return false;
-    load += share_of_slot(x);
+    count += of_it;
+    load += static_cast<double>(of_it) * share_of_slot(type);
   }
-  return free > 0 && jobs.size() >= free && soon_free_slots() == 0
+  return free > 0 && count >= free && soon_free_slots() == 0
     && load <= static_cast<double>(free) + rounding;
 }
 

@@ -109,15 +109,14 @@ supervisor_actor spawn_node(caf::actor_system& sys, const options& config,
   // threads.
   auto connect = [&stores] { return stores.connect(); };
   children.db = [&sys, &stores, connect](change_sink_actor sink) {
-    db_actor_options how;
-    // Writes to SQLite exclude each other.
-    if (stores.backend() == "postgresql")
-      how.make_claimer = [&sys, connect] {
-        return sys.spawn<claimer_impl, caf::detached>(connect);
-      };
     return sys.spawn<db_actor_impl, caf::detached>(
-      stores.connect(), std::move(sink), std::move(how));
+      stores.connect(), std::move(sink), db_actor_options{});
   };
+  // Writes to SQLite exclude each other.
+  if (stores.backend() == "postgresql")
+    children.claimer = [&sys, connect] {
+      return sys.spawn<claimer_impl, caf::detached>(connect);
+    };
   children.query = [&sys, connect] {
     return sys.spawn<query_actor_impl, caf::detached>(connect);
   };

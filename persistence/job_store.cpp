@@ -1,7 +1,47 @@
-// persistence/job_store.cpp -- the spelling of refusals.
+// persistence/job_store.cpp -- the spelling of refusals, and claims by stores
+// that read at once.
 #include "persistence/job_store.hpp"
 
+#include <utility>
+
 namespace reeve {
+
+namespace {
+
+class read_claim final : public unread_claim {
+public:
+  explicit read_claim(claimed&& what) : what_(std::move(what)) {
+    // nop
+  }
+
+  size_t size() const override {
+    return what_.jobs.size();
+  }
+
+  std::map<std::string, size_t> count_by_type() const override {
+    std::map<std::string, size_t> result;
+    for (const auto& x : what_.jobs)
+      ++result[x.type];
+    return result;
+  }
+
+  claimed read() override {
+    return std::move(what_);
+  }
+
+private:
+  claimed what_;
+};
+
+} // namespace
+
+claim_answer job_store::claim(const claim_write& what, bool repeated) {
+  auto answers = apply({{what, repeated}});
+  if (auto* no = std::get_if<refusal>(&answers.front()))
+    return std::move(*no);
+  return std::make_shared<read_claim>(
+    std::get<reeve::claimed>(std::move(answers.front())));
+}
 
 std::string_view to_string(refusal_code x) {
   switch (x) {

@@ -6,9 +6,11 @@
 #include "persistence/writes.hpp"
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace reeve {
@@ -21,6 +23,26 @@ class store_unavailable : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
+
+/// A claim that is committed and not read yet. To read a thousand jobs takes
+/// milliseconds, for which the next claim need not wait: any thread may do it.
+class unread_claim {
+public:
+  virtual ~unread_claim() = default;
+
+  /// How many jobs it took.
+  virtual size_t size() const = 0;
+
+  /// The same by type.
+  virtual std::map<std::string, size_t> count_by_type() const = 0;
+
+  /// Once. Throws `std::exception` where a job cannot be understood.
+  virtual claimed read() = 0;
+};
+
+using unread_claim_ptr = std::shared_ptr<unread_claim>;
+
+using claim_answer = std::variant<unread_claim_ptr, refusal>;
 
 /// One connection to a database. Not thread-safe: one thread uses it at a
 /// time. Every call may throw `store_unavailable`.
@@ -41,6 +63,9 @@ public:
   /// that a batch may claim what it adds.
   virtual std::vector<write_answer> apply(
     const std::vector<write_entry>& batch) = 0;
+
+  /// As `apply` with this claim alone, but for the reading.
+  virtual claim_answer claim(const claim_write& what, bool repeated);
 
   virtual std::optional<job> find_job(const std::string& id) = 0;
   /// Newest first.

@@ -1,6 +1,7 @@
 // persistence/postgres_claim.cpp -- how runs start and stay alive.
 #include "persistence/postgres_queue.hpp"
 #include "persistence/postgres_rows.hpp"
+#include "persistence/postgres_taken.hpp"
 #include "persistence/postgres_writer.hpp"
 #include "persistence/store_rules.hpp"
 #include "persistence/text.hpp"
@@ -153,28 +154,38 @@ void postgres_writer::claim(const slot<claim_write>& x) {
     x.answer = *std::move(no);
     return;
   }
+  if (x.repeated)
+    if (auto found = claimed_before(x.what)) {
+      x.answer = *std::move(found);
+      return;
+    }
+  x.answer = take(x.what).read();
+}
+
+// By an earlier try.
+std::optional<claimed> postgres_writer::claimed_before(const claim_write& x) {
+  std::vector<int64_t> seqs;
+  for (const auto& row :
+       run(claimed_with_sql, pqxx::params{x.owner.str(), x.token}))
+    seqs.push_back(row[0].as<int64_t>());
+  if (seqs.empty())
+    return std::nullopt;
   claimed result;
-  if (x.repeated) {
-    std::vector<int64_t> seqs;
-    for (const auto& row :
-         run(claimed_with_sql, pqxx::params{x.what.owner.str(), x.what.token}))
-      seqs.push_back(row[0].as<int64_t>());
-    result.jobs = jobs_by_seq(seqs);
-  }
-  claim_room room;
-  auto knows_next = false;
-  if (result.jobs.empty()) {
-    room = room_for(x.what);
-    knows_next = take(x.what, std::move(room.types), result);
-  }
-  // They come in this order, unless the planner knows better.
-  if (!std::ranges::is_sorted(result.jobs, is_claimed_before))
-    std::ranges::sort(result.jobs, is_claimed_before);
-  // Who got all it asked for asks again anyway.
-  result.more = x.what.limit > 0 && result.jobs.size() >= x.what.limit;
-  if (!result.more && !knows_next)
-    look_ahead(x.what, room.is_busy, result);
-  x.answer = std::move(result);
+  result.jobs = jobs_by_seq(seqs);
+  std::ranges::sort(result.jobs, is_claimed_before);
+  result.more = x.limit > 0 && result.jobs.size() >= x.limit;
+  if (!result.more)
+    look_ahead(x, false, result);
+  return result;
+}
+
+postgres_taken postgres_writer::take(const claim_write& x) {
+  postgres_taken result{x.limit};
+  auto room = room_for(x);
+  const auto knows_next = take(x, std::move(room.types), result);
+  if (!result.is_full() && !knows_next)
+    look_ahead(x, room.is_busy, result.rest());
+  return result;
 }
 
 void postgres_writer::look_ahead(const claim_write& x, bool is_busy,
@@ -234,12 +245,12 @@ postgres_writer::claim_room postgres_writer::room_for(const claim_write& x) {
   return result;
 }
 
-// Tells whether `next_due_in` is answered, too: it is where all wanted types
+// Tells whether it is known when the next job is due: where all wanted types
 // were looked at and had room.
 bool postgres_writer::take(const claim_write& x,
                            std::map<std::string, int64_t> room,
-                           claimed& result) {
-  auto& jobs = result.jobs;
+                           postgres_taken& result) {
+  const auto wanted = room;
   std::vector<int64_t> passed_over;
   for (int round = 0; round < max_rounds; ++round) {
     std::vector<std::string> types;
@@ -249,34 +260,20 @@ bool postgres_writer::take(const claim_write& x,
         types.push_back(type);
         limits.push_back(limit);
       }
-    const auto left = int64_t{x.limit} - static_cast<int64_t>(jobs.size());
+    const auto left = int64_t{x.limit} - static_cast<int64_t>(result.size());
     if (types.empty() || left <= 0)
       break;
-    const auto rows = run(claim_statement,
-                          pqxx::params{left, x.owner.str(), bounded(x.lease),
-                                       x.token, types, limits, passed_over});
-    const auto before = jobs.size();
-    jobs.reserve(before + static_cast<size_t>(rows.size()));
-    const auto head = std::ranges::find_if(
-      rows, [](const pqxx::row& x) { return x[0].is_null(); });
-    const auto now = read_time(head[postgres_claimed_columns]);
-    for (const auto& row : rows)
-      if (!row[0].is_null())
-        jobs.push_back(read_claimed(row, now));
-    const auto paused = head[postgres_claimed_columns + 3];
-    result.paused =
-      paused.is_null() ? std::vector<std::string>{} : read_texts(paused);
-    const auto missed = head[postgres_claimed_columns + 1];
-    if (missed.is_null()) {
-      if (const auto next = head[postgres_claimed_columns + 2]; !next.is_null())
-        result.next_due_in = until(now, read_time(next));
+    result.add(run(claim_statement,
+                   pqxx::params{left, x.owner.str(), bounded(x.lease), x.token,
+                                types, limits, passed_over}));
+    const auto& missed = result.missed();
+    if (missed.empty())
       return types.size() == room.size();
-    }
-    for (auto i = before; i < jobs.size(); ++i)
-      --room[jobs[i].type];
-    const auto seqs = read_integers(missed);
-    run(drop_strays_sql, pqxx::params{seqs});
-    passed_over.insert(passed_over.end(), seqs.begin(), seqs.end());
+    room = wanted;
+    for (const auto& [type, count] : result.count_by_type())
+      room[type] -= static_cast<int64_t>(count);
+    run(drop_strays_sql, pqxx::params{missed});
+    passed_over.insert(passed_over.end(), missed.begin(), missed.end());
   }
   return false;
 }

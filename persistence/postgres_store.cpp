@@ -105,6 +105,30 @@ std::vector<write_answer> postgres_store::apply(
   });
 }
 
+// Where nothing stands against it, it is a statement by itself, and so is each
+// further look.
+claim_answer postgres_store::claim(const claim_write& what, bool repeated) {
+  const auto is_limited =
+    std::ranges::any_of(what.types, &claimable_type::across);
+  if (repeated || is_limited || was_blocked_lately() || check(what))
+    return job_store::claim(what, repeated);
+  auto taken = session_.translated([&]() -> unread_claim_ptr {
+    plan_once();
+    try {
+      pqxx::nontransaction tx{session_.connection()};
+      return std::make_shared<postgres_taken>(
+        postgres_writer{session_, tx, false}.take(what));
+    } catch (const std::exception& err) {
+      if (classify(err) == postgres_failure::unavailable)
+        throw;
+      is_against_a_write(err);
+      return nullptr;
+    }
+  });
+  // A look that failed may not have been the first one.
+  return taken ? claim_answer{std::move(taken)} : job_store::claim(what, true);
+}
+
 void postgres_store::plan_once() {
   if (plans_once_)
     return;

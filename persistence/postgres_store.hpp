@@ -35,6 +35,7 @@ public:
   void reconnect() override;
   std::vector<write_answer> apply(
     const std::vector<write_entry>& batch) override;
+  claim_answer claim(const claim_write& what, bool repeated) override;
   std::optional<job> find_job(const std::string& id) override;
   std::vector<job> list_jobs(const job_filter& filter) override;
   std::vector<attempt> attempts_of(const std::string& job_id) override;

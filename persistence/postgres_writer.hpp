@@ -3,6 +3,7 @@
 
 #include "persistence/job_store.hpp"
 #include "persistence/postgres_session.hpp"
+#include "persistence/postgres_taken.hpp"
 
 #include <map>
 #include <set>
@@ -67,6 +68,9 @@ public:
 
   /// Fills in all answers. Throws what libpqxx throws, and needs_savepoints.
   void apply(std::span<const postgres_item> items);
+
+  /// Claims, in as many statements as it takes; `what` was checked.
+  postgres_taken take(const claim_write& what);
 
 private:
   /// An item of a known type.
@@ -171,8 +175,9 @@ private:
   // postgres_claim.cpp
   void claim(const slot<claim_write>& x);
   claim_room room_for(const claim_write& x);
+  std::optional<claimed> claimed_before(const claim_write& x);
   bool take(const claim_write& x, std::map<std::string, int64_t> room,
-            claimed& result);
+            postgres_taken& result);
   void look_ahead(const claim_write& x, bool is_busy, claimed& result);
   void heartbeat(const slot<heartbeat_write>& x);
   void progress(const std::vector<slot<progress_write>>& slots);

@@ -400,6 +400,47 @@ SCENARIO("a job that is not running has no progress, except that it is done") {
   }
 }
 
+SCENARIO("what a claim took may be read later") {
+  std::vector<std::string> ids;
+  for (int i = 0; i < 3; ++i)
+    ids.push_back(add().id);
+  const auto what = claim(2);
+  const auto taken = std::get<unread_claim_ptr>(store->claim(what, false));
+  CHECK_EQ(taken->size(), 2u);
+  CHECK(taken->count_by_type() == (std::map<std::string, size_t>{{"TEST", 2}}));
+  // The connection is free for others meanwhile.
+  ids.push_back(add().id);
+  const auto found = taken->read();
+  CHECK(found.more);
+  REQUIRE_EQ(found.jobs.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    CHECK_EQ(found.jobs[i].id, ids[i]);
+    CHECK_EQ(seen(found.jobs[i]), seen(now(found.jobs[i])));
+  }
+  AND("a second look finds the same, and takes no more") {
+    const auto again =
+      std::get<unread_claim_ptr>(store->claim(what, true))->read();
+    REQUIRE_EQ(again.jobs.size(), 2u);
+    CHECK_EQ(again.jobs[0].id, ids[0]);
+    CHECK_EQ(again.jobs[1].id, ids[1]);
+  }
+  AND("the last claim tells of nothing more") {
+    const auto last =
+      std::get<unread_claim_ptr>(store->claim(claim(5), false))->read();
+    CHECK_EQ(last.jobs.size(), 2u);
+    CHECK(!last.more);
+    CHECK(!last.next_due_in);
+  }
+}
+
+SCENARIO("a claim of nobody is refused however it is made") {
+  auto what = claim(1);
+  what.owner.node.clear();
+  const auto answer = store->claim(what, false);
+  REQUIRE(std::holds_alternative<refusal>(answer));
+  CHECK(std::get<refusal>(answer).code == refusal_code::invalid_argument);
+}
+
 SCENARIO("a heartbeat renews the owner's leases and nobody else's") {
   for (int i = 0; i < 3; ++i)
     add();

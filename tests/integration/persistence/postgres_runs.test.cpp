@@ -103,6 +103,42 @@ SCENARIO("what waits without a record is not run, and in nobody's way") {
   CHECK_EQ(backend.number("SELECT count(*) FROM running"), 1);
 }
 
+SCENARIO("a claim by itself takes what others have not locked") {
+  std::vector<job> all;
+  for (int i = 0; i < 4; ++i)
+    all.push_back(add(new_job()));
+  pqxx::connection other{backend.url};
+  pqxx::work tx{other};
+  tx.exec("SELECT FROM reeve.queue WHERE seq IN (" + std::to_string(all[0].seq)
+          + ", " + std::to_string(all[2].seq) + ") FOR UPDATE");
+  const auto taken =
+    std::get<unread_claim_ptr>(store->claim({me, types, 2}, false));
+  CHECK_EQ(taken->size(), 2u);
+  const auto found = taken->read();
+  REQUIRE_EQ(found.jobs.size(), 2u);
+  CHECK_EQ(found.jobs[0].seq, all[1].seq);
+  CHECK_EQ(found.jobs[1].seq, all[3].seq);
+  CHECK(found.more);
+}
+
+SCENARIO("what the server refuses of a claim is a refusal, or waits") {
+  const auto x = add(new_job());
+  execute("INSERT INTO reeve.running (seq, job_type, priority, run_at, run,"
+          " attempts, throttled, provider_down, interrupted, lease_owner,"
+          " lease_until, claim_token, version)"
+          " SELECT seq, job_type, priority, run_at, run, attempts, throttled,"
+          " provider_down, interrupted, 'x#1', now(), 7, version"
+          " FROM reeve.queue");
+  const auto answer = store->claim({me, types, 1}, false);
+  CHECK(std::holds_alternative<refusal>(answer));
+  execute("DELETE FROM reeve.running");
+  CHECK_EQ(std::get<unread_claim_ptr>(store->claim({me, types, 1}, false))
+             ->read()
+             .jobs[0]
+             .id,
+           x.id);
+}
+
 SCENARIO("ends are counted once, whatever they were") {
   for (int i = 0; i < 4; ++i)
     add(new_job());

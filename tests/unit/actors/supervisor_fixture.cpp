@@ -27,6 +27,8 @@ Handle enroll(Handle x, const mock_node_ptr& node, const std::string& name) {
       node->held_claims.clear();
       node->held_settles.clear();
     }
+    if (name == "claimer")
+      node->held_beside.clear();
   });
   return x;
 }
@@ -84,6 +86,10 @@ child_factories supervisor_fixture::factories() {
     fail_when_absent(node, "query");
     return enroll(adopt(sys.spawn(mock_query, node)), node, "query");
   };
+  if (with_claimer)
+    result.claimer = [this] {
+      return enroll(adopt(sys.spawn(mock_claimer, node)), node, "claimer");
+    };
   if (with_recall) {
     result.recall = [this] {
       return enroll(adopt(sys.spawn(mock_recall, node)), node, "recall");

@@ -32,6 +32,13 @@ struct mock_node {
   std::vector<std::string> paused;
   /// Errors of the next claims.
   std::deque<caf::error> claim_errors;
+  /// The same of those that are made beside.
+  std::deque<caf::error> claimer_errors;
+  /// How long the claimer takes.
+  caf::timespan claimer_takes{0};
+  std::deque<caf::typed_response_promise<unread_claim_ptr>> held_beside;
+  /// What it took cannot be read.
+  bool unreadable = false;
   /// Errors of the next settlements.
   std::deque<caf::error> settle_errors;
   /// Keeps claims or settlements open until the test answers them.
@@ -63,6 +70,7 @@ struct mock_node {
   /// `start X`, `sweep`, `claim`, `stop X`, … in order.
   std::vector<std::string> events;
   std::vector<std::pair<claim_write, bool>> claims;
+  std::vector<claim_write> claims_beside;
   std::vector<std::pair<settle_write, bool>> settles;
   size_t announcements = 0;
   /// Sizes of the bundles that slots were given.
@@ -100,6 +108,7 @@ public:
   supervisor_options options;
   bool with_gateway = true;
   bool with_recall = false;
+  bool with_claimer = false;
   std::vector<std::string> gates;
   supervisor_actor uut;
 

@@ -1,7 +1,9 @@
 // tests/unit/actors/supervisor_mocks.cpp -- the mock children.
 #include "supervisor_mocks.hpp"
 
+#include <map>
 #include <memory>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -38,6 +40,52 @@ caf::error next_error(std::deque<caf::error>& errors) {
   return result;
 }
 
+claimed take_due(mock_node& node, const claim_write& x) {
+  claimed result;
+  result.next_due_in = node.next_due_in;
+  result.paused = node.paused;
+  while (!node.queue.empty() && result.jobs.size() < x.limit) {
+    result.jobs.push_back(std::move(node.queue.front()));
+    node.queue.pop_front();
+  }
+  result.more = !node.queue.empty();
+  return result;
+}
+
+class mock_unread_claim : public unread_claim {
+public:
+  mock_unread_claim(claimer_actor::pointer claimer, mock_node_ptr node,
+                    claimed what)
+    : claimer_(claimer), node_(std::move(node)), what_(std::move(what)) {
+    // nop
+  }
+
+  size_t size() const override {
+    return what_.jobs.size();
+  }
+
+  std::map<std::string, size_t> count_by_type() const override {
+    std::map<std::string, size_t> result;
+    for (const auto& x : what_.jobs)
+      ++result[x.type];
+    return result;
+  }
+
+  claimed read() override {
+    node_->events.push_back(claimer_->mailbox().blocked()
+                              ? "read"
+                              : "read while the next one is asked for");
+    if (node_->unreadable)
+      throw std::runtime_error("infinity is no time");
+    return std::move(what_);
+  }
+
+private:
+  claimer_actor::pointer claimer_;
+  mock_node_ptr node_;
+  claimed what_;
+};
+
 } // namespace
 
 event_hub_actor::behavior_type mock_hub(event_hub_actor::pointer self,
@@ -69,15 +117,7 @@ db_actor::behavior_type mock_db(db_actor::pointer self, mock_node_ptr node) {
       node->held_claims.push_back(promise);
       return promise;
     }
-    claimed result;
-    result.next_due_in = node->next_due_in;
-    result.paused = node->paused;
-    while (!node->queue.empty() && result.jobs.size() < x.limit) {
-      result.jobs.push_back(std::move(node->queue.front()));
-      node->queue.pop_front();
-    }
-    result.more = !node->queue.empty();
-    return result;
+    return take_due(*node, x);
   };
   auto enqueue = [node](const enqueue_write& x) {
     ++node->enqueues;
@@ -161,6 +201,32 @@ db_actor::behavior_type mock_db(db_actor::pointer self, mock_node_ptr node) {
     },
     [](flush_atom, uint64_t) {},
     [](reconnect_atom) {},
+  };
+}
+
+claimer_actor::behavior_type mock_claimer(claimer_actor::pointer self,
+                                          mock_node_ptr node) {
+  return {
+    status_of(self, node, "claimer"),
+    [self, node](const claim_write& x) -> caf::result<unread_claim_ptr> {
+      node->events.push_back("claim beside");
+      node->claims_beside.push_back(x);
+      auto promise = self->make_response_promise<unread_claim_ptr>();
+      node->held_beside.push_back(promise);
+      auto finish = [self, node, x] {
+        auto to = std::move(node->held_beside.front());
+        node->held_beside.pop_front();
+        if (auto err = next_error(node->claimer_errors))
+          return to.deliver(err);
+        to.deliver(unread_claim_ptr{
+          std::make_shared<mock_unread_claim>(self, node, take_due(*node, x))});
+      };
+      if (node->claimer_takes.count() > 0)
+        self->run_delayed(node->claimer_takes, finish);
+      else
+        finish();
+      return promise;
+    },
   };
 }
 

@@ -11,6 +11,8 @@ namespace reeve::test {
 event_hub_actor::behavior_type mock_hub(event_hub_actor::pointer self,
                                         mock_node_ptr node);
 db_actor::behavior_type mock_db(db_actor::pointer self, mock_node_ptr node);
+claimer_actor::behavior_type mock_claimer(claimer_actor::pointer self,
+                                          mock_node_ptr node);
 query_actor::behavior_type mock_query(query_actor::pointer self,
                                       mock_node_ptr node);
 recall_actor::behavior_type mock_recall(recall_actor::pointer self,

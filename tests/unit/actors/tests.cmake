@@ -1,7 +1,7 @@
 reeve_test(reeve-actors-tests reeve_actors
+  unit/actors/claimer.test.cpp
   unit/actors/child_table.test.cpp
   unit/actors/db_actor.test.cpp
-  unit/actors/db_actor_claimer.test.cpp
   unit/actors/db_actor_writes.test.cpp
   unit/actors/decision.test.cpp
   unit/actors/embedder.test.cpp
@@ -37,6 +37,7 @@ reeve_test(reeve-actors-tests reeve_actors
   unit/actors/supervisor.test.cpp
   unit/actors/supervisor_asked.test.cpp
   unit/actors/supervisor_bundles.test.cpp
+  unit/actors/supervisor_claimer.test.cpp
   unit/actors/supervisor_drain.test.cpp
   unit/actors/supervisor_lanes.test.cpp
   unit/actors/supervisor_lease.test.cpp
