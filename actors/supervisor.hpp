@@ -287,6 +287,8 @@ private:
   void after_settles(std::vector<run_key> again);
   void renew_leases();
   void on_renewed(const renewed& x, time_point asked_at);
+  void note_unknown(const std::vector<held_lease>& held);
+  bool knows(run_key which) const;
   void stop_run(slot& where, active_run& run, stop_reason why);
   void cancel(const job_ptr& what);
   void count_running();
@@ -372,6 +374,8 @@ private:
   std::unordered_map<std::string, pace> paces_;
   mutable std::unordered_map<std::string, type_options> type_options_;
   std::map<run_key, unsettled_run> unsettled_;
+  /// Leases of this node for runs that it knows nothing of, by `seq`; sorted.
+  std::vector<int64_t> unknown_;
   drain_report drained_;
   caf::typed_response_promise<uint16_t> boot_promise_;
   std::vector<caf::typed_response_promise<drain_report>> drain_promises_;

@@ -273,7 +273,7 @@ void supervisor_state::renew_leases() {
   auto asked_at = self_->clock().now();
   self_
     ->request(db_, options_.lease / 3,
-              heartbeat_write{options_.owner, options_.lease})
+              heartbeat_write{options_.owner, options_.lease, unknown_})
     .then([this, asked_at](const renewed& x) { on_renewed(x, asked_at); },
           [](const caf::error& err) {
             log::debug("lease.renewal-failed", {{"error", to_string(err)}});
@@ -281,6 +281,7 @@ void supervisor_state::renew_leases() {
 }
 
 void supervisor_state::on_renewed(const renewed& x, time_point asked_at) {
+  note_unknown(x.leases);
   std::unordered_map<int64_t, const held_lease*> held;
   for (const auto& lease : x.leases)
     held.emplace(lease.seq, &lease);
@@ -300,6 +301,37 @@ void supervisor_state::on_renewed(const renewed& x, time_point asked_at) {
       }
     }
   }
+}
+
+// A server may go on with a claim whose connection is gone, and commit it after
+// another look found nothing. What it took runs nowhere: the lease runs out,
+// and recovery decides.
+void supervisor_state::note_unknown(const std::vector<held_lease>& held) {
+  auto is_on_its_way = [this](const held_lease& x) {
+    return claim_ && claim_->what.token == x.claim_token;
+  };
+  std::vector<int64_t> found;
+  for (const auto& x : held) {
+    if (is_on_its_way(x) || knows({x.seq, x.run}))
+      continue;
+    if (!std::ranges::binary_search(unknown_, x.seq))
+      log::warn("lease.unknown", {{"seq", x.seq}, {"run", x.run}});
+    found.push_back(x.seq);
+  }
+  std::ranges::sort(found);
+  unknown_ = std::move(found);
+}
+
+// Whether the run is one of this node's, be it only its end that is still to be
+// written.
+bool supervisor_state::knows(run_key which) const {
+  auto runs_it = [which](const slot& x) {
+    auto i = x.runs.find(which.first);
+    return i != x.runs.end() && i->second.claimed().run == which.second;
+  };
+  return unsettled_.contains(which) || std::ranges::any_of(slots_, runs_it)
+    || std::ranges::any_of(
+           ahead_, [which](const job& x) { return key_of(x) == which; });
 }
 
 void supervisor_state::stop_run(slot& where, active_run& run, stop_reason why) {

@@ -28,13 +28,14 @@ constexpr postgres_statement next_due_sql{"next_due", R"(
 // listed, and not renewed: while the lock lasts nobody can rescue it either.
 constexpr postgres_statement heartbeat_sql{"heartbeat", R"(
   WITH held AS MATERIALIZED (
-    SELECT seq FROM reeve.running WHERE lease_owner = $1
+    SELECT seq FROM reeve.running
+    WHERE lease_owner = $1 AND seq <> ALL($3::bigint[])
     ORDER BY seq FOR UPDATE SKIP LOCKED),
   renewed AS (
     UPDATE reeve.running r
     SET lease_until = now() + $2::bigint * interval '1 millisecond'
     FROM held WHERE r.seq = ANY(ARRAY[held.seq]))
-  SELECT seq, run, cancel_requested FROM reeve.running
+  SELECT seq, run, cancel_requested, claim_token FROM reeve.running
   WHERE lease_owner = $1)"};
 
 constexpr postgres_statement progress_sql{"progress", R"(
@@ -286,9 +287,10 @@ void postgres_writer::heartbeat(const slot<heartbeat_write>& x) {
   renewed result;
   for (const auto& row :
        run(heartbeat_sql,
-           pqxx::params{x.what.owner.str(), bounded(x.what.lease)}))
-    result.leases.push_back(
-      {row[0].as<int64_t>(), row[1].as<int64_t>(), row[2].as<bool>()});
+           pqxx::params{x.what.owner.str(), bounded(x.what.lease),
+                        x.what.except}))
+    result.leases.push_back({row[0].as<int64_t>(), row[1].as<int64_t>(),
+                             row[2].as<bool>(), row[3].as<int64_t>()});
   std::ranges::sort(result.leases, {}, &held_lease::seq);
   x.answer = std::move(result);
 }

@@ -155,6 +155,8 @@ struct step_write {
 struct heartbeat_write {
   lease_owner owner;
   std::chrono::milliseconds lease{30'000};
+  /// By `seq`: those that are listed, and left to run out.
+  std::vector<int64_t> except{};
 };
 
 /// PENDING → CANCELLED, or marks a PROCESSING job `cancel_requested`. Answer:
@@ -286,6 +288,8 @@ struct held_lease {
   int64_t seq = 0;
   int64_t run = 0;
   bool cancel_requested = false;
+  /// Of the claim that took the job.
+  int64_t claim_token = 0;
 
   bool operator==(const held_lease&) const = default;
 };

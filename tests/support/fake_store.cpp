@@ -216,7 +216,7 @@ write_answer fake_store::handle(const heartbeat_write&, bool) {
   renewed result;
   for (const auto& [seq, x] : db_->jobs)
     if (x.status == job_status::processing)
-      result.leases.push_back({seq, x.run, x.cancel_requested});
+      result.leases.push_back({seq, x.run, x.cancel_requested, 0});
   return result;
 }
 

@@ -448,8 +448,10 @@ SCENARIO("a heartbeat renews the owner's leases and nobody else's") {
   get<changed>(cancel_write{second.id});
   auto leases = get<renewed>(heartbeat_write{me, ms{60'000}}).leases;
   REQUIRE_EQ(leases.size(), 2u);
-  CHECK((leases[0] == held_lease{first.seq, first.run, false}));
-  CHECK((leases[1] == held_lease{second.seq, second.run, true}));
+  const auto token = leases[0].claim_token;
+  CHECK_NE(token, 0);
+  CHECK((leases[0] == held_lease{first.seq, first.run, false, token}));
+  CHECK((leases[1] == held_lease{second.seq, second.run, true, token + 1}));
   CHECK_EQ(get<renewed>(heartbeat_write{other}).leases.size(), 1u);
   // A renewed lease of no time is an expired one: only its owner's go.
   get<renewed>(heartbeat_write{other, ms{0}});
@@ -459,6 +461,19 @@ SCENARIO("a heartbeat renews the owner's leases and nobody else's") {
   auto newer = me;
   newer.incarnation += 1;
   CHECK(get<renewed>(heartbeat_write{newer}).leases.empty());
+}
+
+SCENARIO("a heartbeat lists leases that it is to leave alone") {
+  add();
+  add();
+  auto kept = start(other, ms{0}), left = start(other, ms{0});
+  heartbeat_write beat{other, ms{60'000}, {left.seq, 987'654'321}};
+  CHECK_EQ(get<renewed>(beat).leases.size(), 2u);
+  CHECK_EQ(get<renewed>(beat).leases.size(), 2u);
+  auto got = get<rescued>(rescue_write{me}).jobs;
+  REQUIRE_EQ(got.size(), 1u);
+  CHECK_EQ(got[0].id, left.id);
+  CHECK_EQ(state(kept), "PROCESSING");
 }
 
 SCENARIO("a heartbeat keeps a short lease from expiring") {

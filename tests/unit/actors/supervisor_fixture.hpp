@@ -82,6 +82,8 @@ struct mock_node {
   std::vector<uint64_t> returned;
   std::vector<std::string> resumed;
   size_t renewals = 0;
+  /// What the last one was to leave out.
+  std::vector<int64_t> not_renewed;
   size_t enqueues = 0;
   /// Claims that waited for the next write.
   size_t joined = 0;

@@ -88,6 +88,46 @@ SCENARIO("a run whose lease was lost is dropped and settles nothing") {
   }
 }
 
+SCENARIO("a lease for a run that nobody knows of is left to run out") {
+  boot();
+  enqueue_due({1, 2, 3});
+  node->hold_settles = true;
+  report(2, outcome::completed({}));
+  const auto token = node->claims.back().first.token;
+  // One runs, one has ended, and one is a claim's that was given up.
+  node->leases = std::vector<held_lease>{
+    {1, 1, false, token}, {2, 1, false, token}, {9, 1, false, token}};
+  pass(10s);
+  CHECK(node->not_renewed.empty());
+  pass(10s);
+  CHECK(node->not_renewed == std::vector<int64_t>{9});
+  AND("once recovery has it, it is forgotten") {
+    node->leases->pop_back();
+    pass(10s);
+    pass(10s);
+    CHECK(node->not_renewed.empty());
+  }
+}
+
+SCENARIO("a lease whose claim is not answered yet is no unknown one") {
+  boot();
+  node->hold_claims = true;
+  caf::anon_send(uut, wake_atom_v);
+  settle();
+  node->leases =
+    std::vector<held_lease>{{5, 1, false, node->claims.back().first.token}};
+  pass(10s);
+  pass(10s);
+  CHECK(node->not_renewed.empty());
+  claimed answer;
+  answer.jobs.push_back(test::make_claimed(5));
+  answer_claim(std::move(answer));
+  pass(10s);
+  pass(10s);
+  CHECK(node->not_renewed.empty());
+  CHECK(node->interrupts.empty());
+}
+
 SCENARIO("a lease of another run of the same job does not count") {
   boot();
   enqueue_due({1});

@@ -182,13 +182,14 @@ db_actor::behavior_type mock_db(db_actor::pointer self, mock_node_ptr node) {
       }
       return result;
     },
-    [node](const heartbeat_write&) {
+    [node](const heartbeat_write& x) {
       ++node->renewals;
+      node->not_renewed = x.except;
       if (node->leases)
         return renewed{*node->leases};
       renewed result;
       for (const auto& [name, x] : node->runs)
-        result.leases.push_back({x.job.seq, x.job.run, false});
+        result.leases.push_back({x.job.seq, x.job.run, false, 0});
       return result;
     },
     [](const rescue_write&) { return rescued{}; },
