@@ -169,7 +169,8 @@ caf::result<Result> supervisor_state::forward_new_work(Write& x,
 // A claim that is under way may have left without this job. The next one
 // follows its answer: together they are one transaction instead of two in turn.
 caf::result<enqueued> supervisor_state::enqueue(enqueue_write& x) {
-  if (!claim_ || draining_ || !could_start(x) || free_slots() < 2)
+  if (!claim_ || claim_->is_beside || draining_ || !could_start(x)
+      || free_slots() < 2)
     return forward_new_work<enqueued>(x, could_start(x));
   claim_->joining.insert(x.id);
   return forward<enqueued>(db_, caf::join_atom_v, std::move(x));
@@ -225,6 +226,11 @@ void supervisor_state::on_changes(committed_changes& x) {
     }
   }
   may_start = may_start && x.leaves_due_work;
+  // The claimer may tell of a run before `db` tells that the job was due.
+  std::erase_if(x.jobs, [this](const job_ptr& one) {
+    return one->status == job_status::pending
+      && knows({one->seq, one->run + 1});
+  });
   if (hub_)
     self_->send(hub_, std::move(x));
   if (may_start)

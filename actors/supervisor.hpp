@@ -3,7 +3,6 @@
 #pragma once
 
 #include "actors/child_table.hpp"
-#include "actors/claimer.hpp"
 #include "actors/db_actor.hpp"
 #include "actors/decision.hpp"
 #include "actors/explanation.hpp"
@@ -224,6 +223,7 @@ private:
   bool is_for_claimer(claim_way how) const;
   void send_claim(claim_way how);
   void send_claim_again();
+  void give_claimer_up(const std::string& why);
   void on_taken(unread_claim& x);
   void on_claimed(open_claim asked, claimed& x);
   void note_early_cancels(std::vector<job>& jobs);
@@ -287,7 +287,7 @@ private:
   void after_settles(std::vector<run_key> again);
   void renew_leases();
   void on_renewed(const renewed& x, time_point asked_at);
-  void note_unknown(const std::vector<held_lease>& held);
+  void give_back_unknown(const std::vector<held_lease>& held);
   bool knows(run_key which) const;
   void stop_run(slot& where, active_run& run, stop_reason why);
   void cancel(const job_ptr& what);
@@ -374,8 +374,10 @@ private:
   std::unordered_map<std::string, pace> paces_;
   mutable std::unordered_map<std::string, type_options> type_options_;
   std::map<run_key, unsettled_run> unsettled_;
-  /// Leases of this node for runs that it knows nothing of, by `seq`; sorted.
-  std::vector<int64_t> unknown_;
+  /// Runs whose ends the store refuses, whatever is tried.
+  std::set<run_key> refused_;
+  /// Runs that this node knew nothing of when its leases were renewed last.
+  std::set<run_key> unknown_;
   drain_report drained_;
   caf::typed_response_promise<uint16_t> boot_promise_;
   std::vector<caf::typed_response_promise<drain_report>> drain_promises_;

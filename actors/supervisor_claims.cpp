@@ -25,15 +25,6 @@ constexpr uint32_t fewest_for_claimer = 64;
 /// How long it is left alone after a claim that failed there.
 constexpr auto claimer_rest = 5s;
 
-using type_counts = std::map<std::string, size_t>;
-
-type_counts count_by_type(const std::vector<job>& jobs) {
-  type_counts result;
-  for (const auto& x : jobs)
-    ++result[x.type];
-  return result;
-}
-
 bool reached_a_limit(const std::vector<claimable_type>& types,
                      const std::vector<job>& jobs) {
   auto counts = count_by_type(jobs);
@@ -194,14 +185,19 @@ void supervisor_state::send_claim(claim_way how) {
   // may still claim, and nobody else should look what it has done.
   claim_->is_beside = is_for_claimer(how);
   if (claim_->is_beside) {
-    auto claimer_failed = [this](const caf::error& why) {
-      claimer_rests_until_ = self_->clock().now() + claimer_rest;
-      log::warn("claimer.claim-failed", {{"error", to_string(why)}});
-      send_claim(claim_way::again);
+    // A claimer that was given up may answer still.
+    auto is_open = [this, token = claim_->what.token] {
+      return claim_ && claim_->is_beside && claim_->what.token == token;
     };
-    self_->request(claimer_, caf::infinite, claim_->what)
-      .then([this](const unread_claim_ptr& x) { on_taken(*x); },
-            claimer_failed);
+    auto done = [this, is_open](const unread_claim_ptr& x) {
+      if (is_open())
+        on_taken(*x);
+    };
+    auto failed = [this, is_open](const caf::error& why) {
+      if (is_open())
+        give_claimer_up(to_string(why));
+    };
+    self_->request(claimer_, caf::infinite, claim_->what).then(done, failed);
     return;
   }
   if (!db_)
@@ -220,6 +216,13 @@ void supervisor_state::send_claim(claim_way how) {
       .then(done, failed);
 }
 
+// What it may have taken db looks for.
+void supervisor_state::give_claimer_up(const std::string& why) {
+  claimer_rests_until_ = self_->clock().now() + claimer_rest;
+  log::warn("claimer.claim-failed", {{"error", why}});
+  send_claim(claim_way::again);
+}
+
 // Nothing is known of a claim whose answer is missing: the token finds it.
 void supervisor_state::send_claim_again() {
   let_go(claim_->joining);
@@ -235,13 +238,7 @@ void supervisor_state::on_taken(unread_claim& x) {
   if (asked.joining.empty() && !draining_ && may_claim_ahead()
       && fill_all_slots(x.count_by_type()))
     claim(0, free_slots());
-  claimed found;
-  try {
-    found = x.read();
-  } catch (const std::exception& err) {
-    // Their leases run out, as nobody renews them.
-    log::error("claim.unreadable", {{"error", err.what()}});
-  }
+  auto found = x.read();
   on_claimed(std::move(asked), found);
 }
 

@@ -67,9 +67,11 @@ void supervisor_state::on_down(const caf::down_msg& x) {
 void supervisor_state::let_go(const child& x) {
   if (x.name == "db")
     db_ = nullptr;
-  else if (x.name == "claimer")
+  else if (x.name == "claimer") {
     claimer_ = nullptr;
-  else if (x.name == "query")
+    if (claim_ && claim_->is_beside)
+      give_claimer_up("the claimer is gone");
+  } else if (x.name == "query")
     query_ = nullptr;
   else if (x.name == "recall")
     recall_ = nullptr;

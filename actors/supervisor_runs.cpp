@@ -253,6 +253,7 @@ bool supervisor_state::on_settle_failed(run_key key, const caf::error& err) {
     return false;
   } else if (err == ec::invalid_argument || err == ec::not_found
              || err == ec::conflict) {
+    refused_.insert(key);
     log::error("job.settle-refused",
                {{"job", write.claimed->id},
                 {"error", to_string(err)},
@@ -273,7 +274,7 @@ void supervisor_state::renew_leases() {
   auto asked_at = self_->clock().now();
   self_
     ->request(db_, options_.lease / 3,
-              heartbeat_write{options_.owner, options_.lease, unknown_})
+              heartbeat_write{options_.owner, options_.lease})
     .then([this, asked_at](const renewed& x) { on_renewed(x, asked_at); },
           [](const caf::error& err) {
             log::debug("lease.renewal-failed", {{"error", to_string(err)}});
@@ -281,7 +282,7 @@ void supervisor_state::renew_leases() {
 }
 
 void supervisor_state::on_renewed(const renewed& x, time_point asked_at) {
-  note_unknown(x.leases);
+  give_back_unknown(x.leases);
   std::unordered_map<int64_t, const held_lease*> held;
   for (const auto& lease : x.leases)
     held.emplace(lease.seq, &lease);
@@ -304,22 +305,39 @@ void supervisor_state::on_renewed(const renewed& x, time_point asked_at) {
 }
 
 // A server may go on with a claim whose connection is gone, and commit it after
-// another look found nothing. What it took runs nowhere: the lease runs out,
-// and recovery decides.
-void supervisor_state::note_unknown(const std::vector<held_lease>& held) {
+// another look found nothing: what it took runs nowhere. Seen once, it may be a
+// run whose end shared the renewal's transaction.
+void supervisor_state::give_back_unknown(const std::vector<held_lease>& held) {
   auto is_on_its_way = [this](const held_lease& x) {
     return claim_ && claim_->what.token == x.claim_token;
   };
-  std::vector<int64_t> found;
+  std::set<run_key> found;
+  settle_list back;
   for (const auto& x : held) {
-    if (is_on_its_way(x) || knows({x.seq, x.run}))
+    run_key key{x.seq, x.run};
+    if (is_on_its_way(x) || knows(key))
       continue;
-    if (!std::ranges::binary_search(unknown_, x.seq))
-      log::warn("lease.unknown", {{"seq", x.seq}, {"run", x.run}});
-    found.push_back(x.seq);
+    found.insert(key);
+    if (!unknown_.contains(key))
+      continue;
+    job what;
+    what.seq = x.seq;
+    what.run = x.run;
+    settle_write one;
+    one.claimed = std::make_shared<const job>(std::move(what));
+    one.owner = options_.owner;
+    one.outcome = run_outcome::interrupted;
+    one.decision = verdict::retry_unspent;
+    one.why = "its claim was answered to nobody";
+    back.push_back(std::move(one));
   }
-  std::ranges::sort(found);
   unknown_ = std::move(found);
+  if (back.empty() || !db_)
+    return;
+  log::warn("lease.unknown", {{"runs", back.size()}});
+  // What this does not do the next renewal will.
+  self_->request(db_, options_.write_timeout, std::move(back), true)
+    .then([](const settled&) {}, [](const caf::error&) {});
 }
 
 // Whether the run is one of this node's, be it only its end that is still to be
@@ -329,7 +347,8 @@ bool supervisor_state::knows(run_key which) const {
     auto i = x.runs.find(which.first);
     return i != x.runs.end() && i->second.claimed().run == which.second;
   };
-  return unsettled_.contains(which) || std::ranges::any_of(slots_, runs_it)
+  return unsettled_.contains(which) || refused_.contains(which)
+    || std::ranges::any_of(slots_, runs_it)
     || std::ranges::any_of(
            ahead_, [which](const job& x) { return key_of(x) == which; });
 }

@@ -1,6 +1,7 @@
 // cli/node.cpp -- the only file that knows all concrete parts.
 #include "cli/node.hpp"
 
+#include "actors/claimer.hpp"
 #include "actors/embedder.hpp"
 #include "actors/event_hub.hpp"
 #include "actors/executor.hpp"

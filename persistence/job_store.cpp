@@ -19,10 +19,7 @@ public:
   }
 
   std::map<std::string, size_t> count_by_type() const override {
-    std::map<std::string, size_t> result;
-    for (const auto& x : what_.jobs)
-      ++result[x.type];
-    return result;
+    return reeve::count_by_type(what_.jobs);
   }
 
   claimed read() override {
@@ -34,6 +31,13 @@ private:
 };
 
 } // namespace
+
+std::map<std::string, size_t> count_by_type(const std::vector<job>& jobs) {
+  std::map<std::string, size_t> result;
+  for (const auto& x : jobs)
+    ++result[x.type];
+  return result;
+}
 
 claim_answer job_store::claim(const claim_write& what, bool repeated) {
   auto answers = apply({{what, repeated}});

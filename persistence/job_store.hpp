@@ -24,6 +24,8 @@ public:
   using std::runtime_error::runtime_error;
 };
 
+std::map<std::string, size_t> count_by_type(const std::vector<job>& jobs);
+
 /// A claim that is committed and not read yet. To read a thousand jobs takes
 /// milliseconds, for which the next claim need not wait: any thread may do it.
 class unread_claim {
@@ -36,7 +38,7 @@ public:
   /// The same by type.
   virtual std::map<std::string, size_t> count_by_type() const = 0;
 
-  /// Once. Throws `std::exception` where a job cannot be understood.
+  /// Once. Leaves out what cannot be understood.
   virtual claimed read() = 0;
 };
 

@@ -28,8 +28,7 @@ constexpr postgres_statement next_due_sql{"next_due", R"(
 // listed, and not renewed: while the lock lasts nobody can rescue it either.
 constexpr postgres_statement heartbeat_sql{"heartbeat", R"(
   WITH held AS MATERIALIZED (
-    SELECT seq FROM reeve.running
-    WHERE lease_owner = $1 AND seq <> ALL($3::bigint[])
+    SELECT seq FROM reeve.running WHERE lease_owner = $1
     ORDER BY seq FOR UPDATE SKIP LOCKED),
   renewed AS (
     UPDATE reeve.running r
@@ -174,9 +173,8 @@ std::optional<claimed> postgres_writer::claimed_before(const claim_write& x) {
   claimed result;
   result.jobs = jobs_by_seq(seqs);
   std::ranges::sort(result.jobs, is_claimed_before);
-  result.more = x.limit > 0 && result.jobs.size() >= x.limit;
-  if (!result.more)
-    look_ahead(x, false, result);
+  // Of several looks perhaps not all were made: who asks again finds out.
+  result.more = x.limit > 0;
   return result;
 }
 
@@ -287,8 +285,7 @@ void postgres_writer::heartbeat(const slot<heartbeat_write>& x) {
   renewed result;
   for (const auto& row :
        run(heartbeat_sql,
-           pqxx::params{x.what.owner.str(), bounded(x.what.lease),
-                        x.what.except}))
+           pqxx::params{x.what.owner.str(), bounded(x.what.lease)}))
     result.leases.push_back({row[0].as<int64_t>(), row[1].as<int64_t>(),
                              row[2].as<bool>(), row[3].as<int64_t>()});
   std::ranges::sort(result.leases, {}, &held_lease::seq);

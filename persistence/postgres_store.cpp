@@ -119,9 +119,11 @@ claim_answer postgres_store::claim(const claim_write& what, bool repeated) {
       return std::make_shared<postgres_taken>(
         postgres_writer{session_, tx, false}.take(what));
     } catch (const std::exception& err) {
-      if (classify(err) == postgres_failure::unavailable)
+      const auto why = classify(err);
+      if (why == postgres_failure::unavailable)
         throw;
-      is_against_a_write(err);
+      if (why == postgres_failure::blocked)
+        blocked_at_ = std::chrono::steady_clock::now();
       return nullptr;
     }
   });

@@ -65,11 +65,16 @@ std::map<std::string, size_t> postgres_taken::count_by_type() const {
 claimed postgres_taken::read() {
   claimed result = std::move(rest_);
   result.jobs.reserve(size_);
-  for_each_row([&](const pqxx::row& row, timestamp now) {
-    result.jobs.push_back(read_claimed(row, now));
-  });
   // Who got all it asked for asks again anyway.
   result.more = result.more || is_full();
+  for_each_row([&](const pqxx::row& row, timestamp now) {
+    try {
+      result.jobs.push_back(read_claimed(row, now));
+    } catch (const pqxx::failure&) {
+      // What somebody wrote by hand must not cost the others their runs.
+      result.more = true;
+    }
+  });
   // They come in this order, unless the planner knows better.
   if (!std::ranges::is_sorted(result.jobs, is_claimed_before))
     std::ranges::sort(result.jobs, is_claimed_before);

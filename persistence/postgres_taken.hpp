@@ -6,7 +6,8 @@
 #include <pqxx/pqxx>
 
 #include <cstdint>
-#include <optional>
+#include <map>
+#include <string>
 #include <vector>
 
 namespace reeve {

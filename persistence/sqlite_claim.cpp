@@ -62,10 +62,7 @@ constexpr const char* claimed_with_sql = R"(
   ORDER BY priority, run_at, seq)";
 
 constexpr const char* renew_sql = R"(
-  UPDATE running SET lease_until =
-    CASE WHEN seq IN (SELECT value FROM json_each(?)) THEN lease_until
-      ELSE ? END
-  WHERE lease_owner = ?
+  UPDATE running SET lease_until = ? WHERE lease_owner = ?
   RETURNING seq, run, cancel_requested, claim_token)";
 
 constexpr const char* progress_sql = R"(
@@ -251,8 +248,7 @@ write_answer sqlite_writer::on(const heartbeat_write& x, bool) {
     return *std::move(no);
   renewed result;
   sqlite_query query{db_.prepared(renew_sql)};
-  query.bind(nlohmann::json(x.except).dump(), later(now_, x.lease),
-             x.owner.str());
+  query.bind(later(now_, x.lease), x.owner.str());
   while (query.next())
     result.leases.push_back({query.integer(0), query.integer(1),
                              query.integer(2) != 0, query.integer(3)});

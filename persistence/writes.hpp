@@ -155,8 +155,6 @@ struct step_write {
 struct heartbeat_write {
   lease_owner owner;
   std::chrono::milliseconds lease{30'000};
-  /// By `seq`: those that are listed, and left to run out.
-  std::vector<int64_t> except{};
 };
 
 /// PENDING → CANCELLED, or marks a PROCESSING job `cancel_requested`. Answer:

@@ -23,7 +23,7 @@ class Supervision(FaultTest):
         node = self.start(options={"workers": 2})
         expected = {*ALWAYS, "job-1", "job-2", "executor-1", "executor-2"}
         if self.store == "postgresql":
-            expected.add("listener")
+            expected |= {"listener", "claimer"}
         answer = node.get("/api/actors").json
         self.assertEqual(answer["node"], "node-1")
         actors = {x["name"]: x for x in answer["actors"]}

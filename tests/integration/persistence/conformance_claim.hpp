@@ -463,17 +463,25 @@ SCENARIO("a heartbeat renews the owner's leases and nobody else's") {
   CHECK(get<renewed>(heartbeat_write{newer}).leases.empty());
 }
 
-SCENARIO("a heartbeat lists leases that it is to leave alone") {
-  add();
-  add();
-  auto kept = start(other, ms{0}), left = start(other, ms{0});
-  heartbeat_write beat{other, ms{60'000}, {left.seq, 987'654'321}};
-  CHECK_EQ(get<renewed>(beat).leases.size(), 2u);
-  CHECK_EQ(get<renewed>(beat).leases.size(), 2u);
-  auto got = get<rescued>(rescue_write{me}).jobs;
-  REQUIRE_EQ(got.size(), 1u);
-  CHECK_EQ(got[0].id, left.id);
-  CHECK_EQ(state(kept), "PROCESSING");
+SCENARIO("a run of which only its number is known can be given back") {
+  auto x = add();
+  auto running = start();
+  auto ghost = std::make_shared<job>();
+  ghost->seq = running.seq;
+  ghost->run = running.run;
+  settle_write back;
+  back.claimed = ghost;
+  back.owner = me;
+  back.outcome = run_outcome::interrupted;
+  back.decision = verdict::retry_unspent;
+  back.why = "nobody has it";
+  auto got = get<changed>(back).job;
+  CHECK_EQ(got.id, x.id);
+  CHECK(got.status == job_status::pending);
+  CHECK_EQ(got.attempts, 0u);
+  CHECK_EQ(start().id, x.id);
+  // By now the job has another run.
+  CHECK_EQ(refused(back), "lease_lost");
 }
 
 SCENARIO("a heartbeat keeps a short lease from expiring") {

@@ -121,7 +121,7 @@ SCENARIO("a claim by itself takes what others have not locked") {
   CHECK(found.more);
 }
 
-SCENARIO("what the server refuses of a claim is a refusal, or waits") {
+SCENARIO("a claim that the server refuses takes nothing") {
   const auto x = add(new_job());
   execute("INSERT INTO reeve.running (seq, job_type, priority, run_at, run,"
           " attempts, throttled, provider_down, interrupted, lease_owner,"

@@ -96,6 +96,7 @@ SCENARIO("the next claim goes out before the last one is read") {
   end_bundle();
   node->events.clear();
   pass(5ms);
+  REQUIRE(!node->events.empty());
   CHECK_EQ(node->events.front(), "read while the next one is asked for");
   CHECK_EQ(node->count("claim beside"), 1u);
 }
@@ -108,6 +109,7 @@ SCENARIO("a claim that took less than it asked for is read first") {
   node->queue.resize(10);
   node->events.clear();
   pass(5ms);
+  REQUIRE(!node->events.empty());
   CHECK_EQ(node->events.front(), "read");
   CHECK_EQ(node->last_bundle->size(), 10u);
 }
@@ -148,28 +150,32 @@ SCENARIO("the claimer's death costs one look") {
   }
 }
 
-SCENARIO("a claim that cannot be read ends nothing but itself") {
+SCENARIO("an operator may have a new claimer, also for one that hangs") {
   run_many();
-  node->unreadable = true;
+  node->claimer_takes = 1h;
   end_bundle();
-  node->unreadable = false;
-  CHECK(!has_ended());
-  const auto runs = node->runs.size();
-  wake();
   end_bundle();
-  CHECK(node->runs.size() > runs);
-}
-
-SCENARIO("an operator may have a new claimer") {
-  run_many();
   const auto old = node->actors["claimer"];
+  const auto hanging = node->claims_beside.back();
+  const auto runs = node->runs.size();
   auto answer = ask<actor_report>(uut, restart_actor{"claimer", "test"});
   settle();
   CHECK(answer->value.has_value());
   CHECK(node->actors["claimer"] != old);
-  const auto beside = node->claims_beside.size();
-  end_bundle();
-  CHECK(node->claims_beside.size() > beside);
+  expect_looked_for(hanging);
+  CHECK(node->runs.size() > runs);
+}
+
+SCENARIO("what watchers are told of a run is not taken back") {
+  run_many();
+  const auto& run = node->runs.back().second.job;
+  auto due = test::make_job(run.seq);
+  due.run = run.run - 1;
+  const auto told = node->published.size();
+  commit({due, test::make_job(77'777)}, true);
+  REQUIRE_EQ(node->published.size(), told + 1);
+  REQUIRE_EQ(node->published.back().size(), 1u);
+  CHECK_EQ(node->published.back()[0].seq, 77'777);
 }
 
 SCENARIO("a drain waits for the claim under way and gives its jobs back") {

@@ -37,8 +37,6 @@ struct mock_node {
   /// How long the claimer takes.
   caf::timespan claimer_takes{0};
   std::deque<caf::typed_response_promise<unread_claim_ptr>> held_beside;
-  /// What it took cannot be read.
-  bool unreadable = false;
   /// Errors of the next settlements.
   std::deque<caf::error> settle_errors;
   /// Keeps claims or settlements open until the test answers them.
@@ -82,8 +80,6 @@ struct mock_node {
   std::vector<uint64_t> returned;
   std::vector<std::string> resumed;
   size_t renewals = 0;
-  /// What the last one was to leave out.
-  std::vector<int64_t> not_renewed;
   size_t enqueues = 0;
   /// Claims that waited for the next write.
   size_t joined = 0;

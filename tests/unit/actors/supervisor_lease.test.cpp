@@ -88,25 +88,57 @@ SCENARIO("a run whose lease was lost is dropped and settles nothing") {
   }
 }
 
-SCENARIO("a lease for a run that nobody knows of is left to run out") {
+SCENARIO("a run that nobody knows of is given back, unspent") {
   boot();
   enqueue_due({1, 2, 3});
   node->hold_settles = true;
   report(2, outcome::completed({}));
   const auto token = node->claims.back().first.token;
+  node->settles.clear();
   // One runs, one has ended, and one is a claim's that was given up.
   node->leases = std::vector<held_lease>{
-    {1, 1, false, token}, {2, 1, false, token}, {9, 1, false, token}};
+    {1, 1, false, token}, {2, 1, false, token}, {9, 4, false, token}};
   pass(10s);
-  CHECK(node->not_renewed.empty());
+  CHECK(node->settles.empty());
   pass(10s);
-  CHECK(node->not_renewed == std::vector<int64_t>{9});
-  AND("once recovery has it, it is forgotten") {
+  REQUIRE_EQ(node->settles.size(), 1u);
+  const auto& [back, repeated] = node->settles[0];
+  CHECK_EQ(back.claimed->seq, 9);
+  CHECK_EQ(back.claimed->run, 4);
+  CHECK_EQ(back.owner.str(), options.owner.str());
+  CHECK(back.decision == verdict::retry_unspent);
+  AND("once the store has it back, it is forgotten") {
     node->leases->pop_back();
     pass(10s);
     pass(10s);
-    CHECK(node->not_renewed.empty());
+    CHECK_EQ(node->settles.size(), 1u);
   }
+}
+
+SCENARIO("a run that ends while its lease is renewed is no unknown one") {
+  boot();
+  // Each renewal lists a run whose end was committed with it.
+  for (auto seq : {1, 2, 3}) {
+    enqueue_due({seq});
+    report(seq, outcome::completed({}));
+    node->settles.clear();
+    node->leases = std::vector<held_lease>{
+      {seq, 1, false, node->claims.back().first.token - 1}};
+    pass(10s);
+    CHECK(node->settles.empty());
+  }
+}
+
+SCENARIO("a run whose end the store refuses is not done again") {
+  boot();
+  enqueue_due({1});
+  node->settle_errors = {ec::conflict};
+  report(1, outcome::failed("no"));
+  CHECK_EQ(node->settles.size(), 1u);
+  node->leases = std::vector<held_lease>{{1, 1, false, 1}};
+  for (auto i = 0; i < 3; ++i)
+    pass(10s);
+  CHECK_EQ(node->settles.size(), 1u);
 }
 
 SCENARIO("a lease whose claim is not answered yet is no unknown one") {
@@ -118,13 +150,12 @@ SCENARIO("a lease whose claim is not answered yet is no unknown one") {
     std::vector<held_lease>{{5, 1, false, node->claims.back().first.token}};
   pass(10s);
   pass(10s);
-  CHECK(node->not_renewed.empty());
   claimed answer;
   answer.jobs.push_back(test::make_claimed(5));
   answer_claim(std::move(answer));
   pass(10s);
   pass(10s);
-  CHECK(node->not_renewed.empty());
+  CHECK(node->settles.empty());
   CHECK(node->interrupts.empty());
 }
 

@@ -3,7 +3,6 @@
 
 #include <map>
 #include <memory>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -65,18 +64,13 @@ public:
   }
 
   std::map<std::string, size_t> count_by_type() const override {
-    std::map<std::string, size_t> result;
-    for (const auto& x : what_.jobs)
-      ++result[x.type];
-    return result;
+    return reeve::count_by_type(what_.jobs);
   }
 
   claimed read() override {
     node_->events.push_back(claimer_->mailbox().blocked()
                               ? "read"
                               : "read while the next one is asked for");
-    if (node_->unreadable)
-      throw std::runtime_error("infinity is no time");
     return std::move(what_);
   }
 
@@ -182,9 +176,8 @@ db_actor::behavior_type mock_db(db_actor::pointer self, mock_node_ptr node) {
       }
       return result;
     },
-    [node](const heartbeat_write& x) {
+    [node](const heartbeat_write&) {
       ++node->renewals;
-      node->not_renewed = x.except;
       if (node->leases)
         return renewed{*node->leases};
       renewed result;
