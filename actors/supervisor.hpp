@@ -24,6 +24,7 @@
 #include <random>
 #include <set>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace reeve {
@@ -124,6 +125,17 @@ private:
 
     bool is_free() const {
       return handle && runs.empty();
+    }
+
+    const active_run* find(run_key which) const {
+      auto i = runs.find(which.first);
+      return i != runs.end() && i->second.claimed().run == which.second
+        ? &i->second
+        : nullptr;
+    }
+
+    active_run* find(run_key which) {
+      return const_cast<active_run*>(std::as_const(*this).find(which));
     }
   };
 

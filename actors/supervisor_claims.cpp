@@ -235,7 +235,7 @@ void supervisor_state::send_claim_again() {
 void supervisor_state::on_taken(unread_claim& x) {
   auto asked = *std::exchange(claim_, std::nullopt);
   backlog_ = x.size() >= asked.what.limit;
-  if (asked.joining.empty() && !draining_ && may_claim_ahead()
+  if (asked.joining.empty() && may_claim_ahead()
       && fill_all_slots(x.count_by_type()))
     claim(0, free_slots());
   auto found = x.read();
@@ -263,8 +263,7 @@ void supervisor_state::on_claimed(open_claim asked, claimed& x) {
   if (x.next_due_in && scheduler_)
     self_->send(scheduler_, due_atom_v, int64_t{x.next_due_in->count()});
   note_early_cancels(x.jobs);
-  if (!claim_ && !draining_ && may_claim_ahead()
-      && fill_all_slots(count_by_type(x.jobs)))
+  if (may_claim_ahead() && fill_all_slots(count_by_type(x.jobs)))
     claim(0, free_slots());
   hand_out(x.jobs);
   count_running();
@@ -280,7 +279,7 @@ void supervisor_state::on_claimed(open_claim asked, claimed& x) {
 // One claim's worth. Types that are not short are asked for with a free slot,
 // now and then.
 bool supervisor_state::may_claim_ahead() const {
-  return backlog_ && ahead_.empty()
+  return backlog_ && !claim_ && !draining_ && ahead_.empty()
     && self_->clock().now() < all_asked_ + longest_ahead;
 }
 

@@ -47,11 +47,11 @@ void supervisor_state::on_reports(run_reports& x) {
 std::optional<supervisor_state::active_run> supervisor_state::take_run(
   run_key which) {
   for (auto& where : slots_) {
-    auto i = where.runs.find(which.first);
-    if (i == where.runs.end() || i->second.claimed().run != which.second)
+    auto* run = where.find(which);
+    if (run == nullptr)
       continue;
-    auto result = std::move(i->second);
-    where.runs.erase(i);
+    auto result = std::move(*run);
+    where.runs.erase(which.first);
     return result;
   }
   return std::nullopt;
@@ -343,10 +343,7 @@ void supervisor_state::give_back_unknown(const std::vector<held_lease>& held) {
 // Whether the run is one of this node's, be it only its end that is still to be
 // written.
 bool supervisor_state::knows(run_key which) const {
-  auto runs_it = [which](const slot& x) {
-    auto i = x.runs.find(which.first);
-    return i != x.runs.end() && i->second.claimed().run == which.second;
-  };
+  auto runs_it = [which](const slot& x) { return x.find(which) != nullptr; };
   return unsettled_.contains(which) || refused_.contains(which)
     || std::ranges::any_of(slots_, runs_it)
     || std::ranges::any_of(
@@ -364,11 +361,9 @@ void supervisor_state::stop_run(slot& where, active_run& run, stop_reason why) {
 // A run that no slot has yet is told when one has it.
 void supervisor_state::cancel(const job_ptr& what) {
   auto which = key_of(*what);
-  for (auto& where : slots_) {
-    auto i = where.runs.find(which.first);
-    if (i != where.runs.end() && i->second.claimed().run == which.second)
-      return stop_run(where, i->second, stop_reason::cancelled);
-  }
+  for (auto& where : slots_)
+    if (auto* run = where.find(which))
+      return stop_run(where, *run, stop_reason::cancelled);
   auto waits = [&](const job& x) { return key_of(x) == which; };
   if (auto i = std::ranges::find_if(ahead_, waits); i != ahead_.end())
     *i = *what;

@@ -82,6 +82,15 @@ public:
     return result;
   }
 
+  /// What an actor says of itself; handles all messages.
+  template <class Handle>
+  actor_report status_of(const Handle& x) {
+    auto answer = ask<actor_report>(x, status_atom_v);
+    settle();
+    CAF_REQUIRE(answer->value.has_value());
+    return std::move(*answer->value);
+  }
+
 private:
   std::vector<caf::actor> adopted_;
 };

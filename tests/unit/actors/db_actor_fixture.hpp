@@ -92,10 +92,7 @@ struct db_fixture : actor_fixture {
   }
 
   actor_report status() {
-    auto answer = ask<actor_report>(uut, status_atom_v);
-    settle();
-    CAF_REQUIRE(answer->value.has_value());
-    return *answer->value;
+    return status_of(uut);
   }
 
   std::vector<size_t> batch_sizes() const {

@@ -92,10 +92,7 @@ struct fixture : test::actor_fixture {
   }
 
   actor_report status() {
-    auto answer = ask<actor_report>(uut, status_atom_v);
-    settle();
-    CAF_REQUIRE(answer->value.has_value());
-    return *answer->value;
+    return status_of(uut);
   }
 };
 

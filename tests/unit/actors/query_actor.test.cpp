@@ -35,10 +35,7 @@ struct fixture : test::actor_fixture {
   }
 
   std::string state() {
-    auto answer = ask<actor_report>(uut, status_atom_v);
-    settle();
-    CAF_REQUIRE(answer->value.has_value());
-    return answer->value->state;
+    return status_of(uut).state;
   }
 };
 
