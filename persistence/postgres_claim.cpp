@@ -62,12 +62,6 @@ constexpr postgres_statement running_of_sql{"running_of", R"(
   SELECT job_type, count(*) FROM reeve.running
   WHERE job_type = ANY($1::text[]) GROUP BY job_type)"};
 
-// A job and its place in the queue come in one commit and go in one: without
-// its record a place is what somebody left by hand, and must not be in the way.
-constexpr postgres_statement drop_strays_sql{"drop_strays", R"(
-  DELETE FROM reeve.queue q WHERE q.seq = ANY($1::bigint[])
-    AND NOT EXISTS (SELECT FROM reeve.job j WHERE j.seq = ANY(ARRAY[q.seq])))"};
-
 // When to look again at a type that another node was claiming.
 constexpr std::chrono::milliseconds after_busy_type{25};
 
@@ -76,15 +70,19 @@ constexpr int max_rounds = 20;
 
 } // namespace
 
-// What to take is settled before anything is locked, so that no row is locked
-// in vain. Rows that another node has locked meanwhile (or that have no record)
-// are listed in the row without a job, and the caller asks again without them.
-// (NOT IN is looked up in a hash; `<> ALL` compares each with each.) There,
-// too, stand which types are paused and, unless all that was asked for is
-// taken, when the next job is due. The locked rows are a materialized set: else
-// the planner may run the LIMIT again and take more than was asked. They carry
-// all that is not the same for every job that has just started: nobody reads it
-// again.
+// How many to take of which type and priority is settled before anything is
+// locked, so that no row is locked in vain. Then each of these is walked along
+// the index, past what other nodes have locked, and what was locked is deleted
+// where it stands, without another look-up. (Two statements at once so share a
+// backlog without waiting for each other.) The row without a job lists what
+// was found and could not be locked where too little was taken: the caller asks
+// again without it. (NOT IN is looked up in a hash; `<> ALL` compares each with
+// each.) There, too, stand which types are paused and, unless all that was
+// asked for is taken, when the next job is due. The locked rows are a
+// materialized set: else the planner may run the LIMIT again and take more than
+// was asked. A place without a record is what somebody left by hand: it goes
+// and is not run. The answer carries all that is not the same for every job
+// that has just started: nobody reads it again.
 const postgres_statement claim_statement{"claim", R"(
   WITH wanted AS MATERIALIZED (
     SELECT t.job_type, max(t.most) AS most
@@ -93,7 +91,7 @@ const postgres_statement claim_statement{"claim", R"(
                       WHERE p.job_type = t.job_type AND p.paused)
     GROUP BY t.job_type),
   candidate AS MATERIALIZED (
-    SELECT c.seq
+    SELECT c.seq, wanted.job_type, c.priority
     FROM wanted CROSS JOIN LATERAL (
       WITH RECURSIVE)" REEVE_PRIORITIES_OF_WANTED R"(
       SELECT d.seq, d.priority, d.run_at
@@ -105,19 +103,27 @@ const postgres_statement claim_statement{"claim", R"(
         ORDER BY q.run_at, q.seq LIMIT least(wanted.most, $1)) d
       LIMIT least(wanted.most, $1)) c
     ORDER BY c.priority, c.run_at, c.seq LIMIT $1),
+  share AS MATERIALIZED (
+    SELECT job_type, priority, count(*) AS jobs FROM candidate
+    GROUP BY job_type, priority ORDER BY priority),
   due AS MATERIALIZED (
-    SELECT q.seq, q.job_type, q.run_at, q.run, q.attempts, q.throttled,
-      q.provider_down, q.interrupted, q.version, j.id, j.target_id, j.user_id,
-      j.payload, j.error_message, j.max_attempts, j.priority, j.unique_key,
-      j.created_at, j.input_tokens, j.output_tokens, j.images, j.traceparent,
-      j.tracestate
-    FROM candidate c
-    JOIN reeve.queue q ON q.seq = ANY(ARRAY[c.seq])
-    JOIN reeve.job j ON j.seq = ANY(ARRAY[q.seq])
-    FOR UPDATE OF q SKIP LOCKED),
-  taken AS (
-    DELETE FROM reeve.queue q USING due WHERE q.seq = ANY(ARRAY[due.seq])
+    SELECT d.place, d.seq FROM share CROSS JOIN LATERAL (
+      SELECT q.ctid AS place, q.seq FROM reeve.queue q
+      WHERE q.job_type = share.job_type AND q.priority = share.priority
+        AND q.run_at <= now()
+        AND q.seq NOT IN (SELECT unnest($7::bigint[]))
+      ORDER BY q.run_at, q.seq LIMIT share.jobs
+      FOR UPDATE SKIP LOCKED) d),
+  gone AS (
+    DELETE FROM reeve.queue q USING due WHERE q.ctid = due.place
     RETURNING q.*),
+  taken AS MATERIALIZED (
+    SELECT q.seq, q.job_type, q.priority, q.run_at, q.run, q.attempts,
+      q.throttled, q.provider_down, q.interrupted, q.version, j.id,
+      j.target_id, j.user_id, j.payload, j.error_message, j.max_attempts,
+      j.unique_key, j.created_at, j.input_tokens, j.output_tokens, j.images,
+      j.traceparent, j.tracestate
+    FROM gone q JOIN reeve.job j ON j.seq = ANY(ARRAY[q.seq])),
   started AS (
     INSERT INTO reeve.running (seq, job_type, priority, run_at, run, attempts,
       throttled, provider_down, interrupted, version, lease_owner, lease_until,
@@ -128,10 +134,9 @@ const postgres_statement claim_statement{"claim", R"(
     FROM taken)
   SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
     NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, now(),
-    CASE WHEN found.due < found.candidates THEN
-      (SELECT array_agg(m.seq) FROM (
-         SELECT seq FROM candidate EXCEPT SELECT seq FROM due) m) END,
-    CASE WHEN found.due < $1 THEN
+    CASE WHEN found.taken < found.candidates THEN
+      array(SELECT seq FROM candidate EXCEPT SELECT seq FROM due) END,
+    CASE WHEN found.taken < $1 THEN
       (SELECT min(x.next) FROM wanted CROSS JOIN LATERAL (
         WITH RECURSIVE)" REEVE_PRIORITIES_OF_WANTED R"(
         SELECT (SELECT min(q.run_at) FROM reeve.queue q
@@ -139,7 +144,7 @@ const postgres_statement claim_statement{"claim", R"(
             AND q.run_at > now()) AS next
         FROM level WHERE level.priority IS NOT NULL) x) END,
     )" REEVE_PAUSED_OF("$5") R"(
-  FROM (SELECT (SELECT count(*) FROM due) AS due,
+  FROM (SELECT (SELECT count(*) FROM taken) AS taken,
     (SELECT count(*) FROM candidate) AS candidates) found
   UNION ALL
   SELECT seq, id, job_type, target_id, user_id, payload, error_message,
@@ -147,7 +152,7 @@ const postgres_statement claim_statement{"claim", R"(
     provider_down, interrupted, version + 1, run + 1, created_at, input_tokens,
     output_tokens, images, traceparent, tracestate,
     NULL, NULL, NULL, NULL
-  FROM due)"};
+  FROM taken)"};
 
 void postgres_writer::claim(const slot<claim_write>& x) {
   if (auto no = check(x.what)) {
@@ -266,13 +271,12 @@ bool postgres_writer::take(const claim_write& x,
                    pqxx::params{left, x.owner.str(), bounded(x.lease), x.token,
                                 types, limits, passed_over}));
     const auto& missed = result.missed();
-    if (missed.empty())
+    if (!missed)
       return types.size() == room.size();
     room = wanted;
     for (const auto& [type, count] : result.count_by_type())
       room[type] -= static_cast<int64_t>(count);
-    run(drop_strays_sql, pqxx::params{missed});
-    passed_over.insert(passed_over.end(), missed.begin(), missed.end());
+    passed_over.insert(passed_over.end(), missed->begin(), missed->end());
   }
   return false;
 }

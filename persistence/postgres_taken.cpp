@@ -26,12 +26,13 @@ void postgres_taken::add(pqxx::result rows) {
   const auto i = std::ranges::find_if(
     rows, [](const pqxx::row& x) { return x[seq_column].is_null(); });
   const auto head = *i;
-  missed_ = head[missed_column].is_null() ? std::vector<int64_t>{}
-                                          : read_integers(head[missed_column]);
+  missed_.reset();
+  if (!head[missed_column].is_null())
+    missed_ = read_integers(head[missed_column]);
   rest_.paused = head[paused_column].is_null()
     ? std::vector<std::string>{}
     : read_texts(head[paused_column]);
-  if (missed_.empty() && !head[next_column].is_null())
+  if (!missed_ && !head[next_column].is_null())
     rest_.next_due_in =
       until(read_time(head[now_column]), read_time(head[next_column]));
   size_ += static_cast<size_t>(rows.size()) - 1;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,8 +36,9 @@ public:
     return limit_ > 0 && size_ >= limit_;
   }
 
-  /// Rows that the last look found and others have; empty: none.
-  const std::vector<int64_t>& missed() const {
+  /// Where the last look got less than it found: what others have locked. It
+  /// may be nothing, where a job moved meanwhile. Nullopt: it got all.
+  const std::optional<std::vector<int64_t>>& missed() const {
     return missed_;
   }
 
@@ -58,7 +60,7 @@ private:
   uint32_t limit_;
   size_t size_ = 0;
   std::vector<look> looks_;
-  std::vector<int64_t> missed_;
+  std::optional<std::vector<int64_t>> missed_;
   claimed rest_;
 };
 

@@ -108,6 +108,13 @@ struct postgres_fixture {
     return "";
   }
 
+  /// Plans are made as in a session of a node: once, and kept.
+  static void plan_as_node(pqxx::transaction_base& tx) {
+    tx.exec("SET enable_seqscan = off; SET enable_hashjoin = off;"
+            " SET enable_mergejoin = off;"
+            " SET plan_cache_mode = force_generic_plan");
+  }
+
   /// How many pages a statement looks at; it is run.
   static int64_t blocks_of(pqxx::transaction_base& tx,
                            const std::string& statement) {

@@ -28,6 +28,7 @@ SCENARIO("a claim finds its jobs by index") {
   pqxx::connection db{backend.url};
   pqxx::work tx{db};
   tx.exec("ANALYZE reeve.queue");
+  plan_as_node(tx);
   tx.exec(std::string{"PREPARE claim AS "} + claim_statement.sql);
   std::string plan;
   for (const auto& row :
@@ -56,6 +57,7 @@ SCENARIO("a million jobs that cannot run cost a claim nothing") {
   add(new_job());
   // Rows that were read are counted once the session has reported them.
   pqxx::work tx{db};
+  plan_as_node(tx);
   tx.exec(std::string{"PREPARE claim AS "} + claim_statement.sql);
   const auto blocks =
     blocks_of(tx,
