@@ -62,6 +62,12 @@ constexpr postgres_statement running_of_sql{"running_of", R"(
   SELECT job_type, count(*) FROM reeve.running
   WHERE job_type = ANY($1::text[]) GROUP BY job_type)"};
 
+// A job and its place in the queue come in one commit and go in one: without
+// its record a place is what somebody left by hand, and must not be in the way.
+constexpr postgres_statement drop_strays_sql{"drop_strays", R"(
+  DELETE FROM reeve.queue q WHERE q.seq = ANY($1::bigint[])
+    AND NOT EXISTS (SELECT FROM reeve.job j WHERE j.seq = ANY(ARRAY[q.seq])))"};
+
 // When to look again at a type that another node was claiming.
 constexpr std::chrono::milliseconds after_busy_type{25};
 
@@ -75,14 +81,13 @@ constexpr int max_rounds = 20;
 // the index, past what other nodes have locked, and what was locked is deleted
 // where it stands, without another look-up. (Two statements at once so share a
 // backlog without waiting for each other.) The row without a job lists what
-// was found and could not be locked where too little was taken: the caller asks
-// again without it. (NOT IN is looked up in a hash; `<> ALL` compares each with
+// was found and not taken where too little was taken: the caller asks again
+// without it. (NOT IN is looked up in a hash; `<> ALL` compares each with
 // each.) There, too, stand which types are paused and, unless all that was
 // asked for is taken, when the next job is due. The locked rows are a
 // materialized set: else the planner may run the LIMIT again and take more than
-// was asked. A place without a record is what somebody left by hand: it goes
-// and is not run. The answer carries all that is not the same for every job
-// that has just started: nobody reads it again.
+// was asked. The answer carries neither what is the same for every job that has
+// just started nor what a job has before its first run: nobody reads it again.
 const postgres_statement claim_statement{"claim", R"(
   WITH wanted AS MATERIALIZED (
     SELECT t.job_type, max(t.most) AS most
@@ -107,23 +112,22 @@ const postgres_statement claim_statement{"claim", R"(
     SELECT job_type, priority, count(*) AS jobs FROM candidate
     GROUP BY job_type, priority ORDER BY priority),
   due AS MATERIALIZED (
-    SELECT d.place, d.seq FROM share CROSS JOIN LATERAL (
-      SELECT q.ctid AS place, q.seq FROM reeve.queue q
+    SELECT d.place FROM share CROSS JOIN LATERAL (
+      SELECT q.ctid AS place FROM reeve.queue q
       WHERE q.job_type = share.job_type AND q.priority = share.priority
         AND q.run_at <= now()
         AND q.seq NOT IN (SELECT unnest($7::bigint[]))
       ORDER BY q.run_at, q.seq LIMIT share.jobs
       FOR UPDATE SKIP LOCKED) d),
-  gone AS (
-    DELETE FROM reeve.queue q USING due WHERE q.ctid = due.place
-    RETURNING q.*),
-  taken AS MATERIALIZED (
-    SELECT q.seq, q.job_type, q.priority, q.run_at, q.run, q.attempts,
+  taken AS (
+    DELETE FROM reeve.queue q USING reeve.job j
+    WHERE q.ctid = ANY(ARRAY(SELECT place FROM due))
+      AND j.seq = ANY(ARRAY[q.seq])
+    RETURNING q.seq, q.job_type, q.priority, q.run_at, q.run, q.attempts,
       q.throttled, q.provider_down, q.interrupted, q.version, j.id,
       j.target_id, j.user_id, j.payload, j.error_message, j.max_attempts,
       j.unique_key, j.created_at, j.input_tokens, j.output_tokens, j.images,
-      j.traceparent, j.tracestate
-    FROM gone q JOIN reeve.job j ON j.seq = ANY(ARRAY[q.seq])),
+      j.traceparent, j.tracestate),
   started AS (
     INSERT INTO reeve.running (seq, job_type, priority, run_at, run, attempts,
       throttled, provider_down, interrupted, version, lease_owner, lease_until,
@@ -133,9 +137,9 @@ const postgres_statement claim_statement{"claim", R"(
       now() + $3::bigint * interval '1 millisecond', $4
     FROM taken)
   SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, now(),
+    NULL, NULL, NULL, now(),
     CASE WHEN found.taken < found.candidates THEN
-      array(SELECT seq FROM candidate EXCEPT SELECT seq FROM due) END,
+      array(SELECT seq FROM candidate EXCEPT SELECT seq FROM taken) END,
     CASE WHEN found.taken < $1 THEN
       (SELECT min(x.next) FROM wanted CROSS JOIN LATERAL (
         WITH RECURSIVE)" REEVE_PRIORITIES_OF_WANTED R"(
@@ -148,9 +152,12 @@ const postgres_statement claim_statement{"claim", R"(
     (SELECT count(*) FROM candidate) AS candidates) found
   UNION ALL
   SELECT seq, id, job_type, target_id, user_id, payload, error_message,
-    attempts + 1, max_attempts, priority, unique_key, run_at, throttled,
-    provider_down, interrupted, version + 1, run + 1, created_at, input_tokens,
-    output_tokens, images, traceparent, tracestate,
+    max_attempts, priority, unique_key, nullif(run_at, created_at), created_at,
+    traceparent, tracestate,
+    CASE WHEN (run, attempts, throttled, provider_down, interrupted, version,
+        input_tokens, output_tokens, images) <> (0, 0, 0, 0, 0, 1, 0, 0, 0) THEN
+      ARRAY[run + 1, attempts + 1, throttled, provider_down, interrupted,
+        version + 1, input_tokens, output_tokens, images] END,
     NULL, NULL, NULL, NULL
   FROM taken)"};
 
@@ -276,6 +283,8 @@ bool postgres_writer::take(const claim_write& x,
     room = wanted;
     for (const auto& [type, count] : result.count_by_type())
       room[type] -= static_cast<int64_t>(count);
+    if (!missed->empty())
+      run(drop_strays_sql, pqxx::params{*missed});
     passed_over.insert(passed_over.end(), missed->begin(), missed->end());
   }
   return false;

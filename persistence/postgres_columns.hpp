@@ -89,6 +89,14 @@ public:
     return read_json_text(next());
   }
 
+  /// NULL: none.
+  std::vector<int64_t> integers() {
+    const auto& field = next();
+    if (field.is_null())
+      return {};
+    return read_integers(field);
+  }
+
 private:
   const pqxx::field& next() {
     if (started_)

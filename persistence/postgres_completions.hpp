@@ -19,8 +19,8 @@ public:
   /// Appends their seqs, runs and results.
   void add_to(pqxx::params& values) const;
 
-  /// Answers the end that `next` stands before; columns: those of `completed`
-  /// in REEVE_COMPLETED_RUNS.
+  /// Answers the end that `next` stands before; columns: what
+  /// REEVE_COMPLETE_ENDED answers with.
   void answer(postgres_columns next);
 
   /// Those whose run is no longer under way.

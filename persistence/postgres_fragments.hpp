@@ -23,8 +23,8 @@
   "   RETURNING seq, id, job_type, priority, run_at, created_at)"
 
 /// Ends runs that succeeded: `ended` deletes what still runs as claimed, and
-/// what is not in `completed` does not. The arguments name the parameters.
-#define REEVE_COMPLETED_RUNS(seqs, runs, results) \
+/// what is not in it does not. The arguments name the parameters.
+#define REEVE_ENDED_RUNS(seqs, runs, results) \
   " ended AS (" \
   "   DELETE FROM reeve.running r" \
   "   USING unnest(" seqs "::bigint[], " runs "::bigint[], " results \
@@ -35,16 +35,18 @@
   "     r.provider_down, r.interrupted, r.version, r.started_at, t.result)," \
   " counted AS (" \
   "   INSERT INTO reeve.finished_counts (job_type, outcome, jobs)" \
-  "   SELECT job_type, 'COMPLETED', count(*) FROM ended GROUP BY job_type)," \
-  " completed AS (" \
-  "   UPDATE reeve.job j SET outcome = 'COMPLETED'," \
-  "     result = e.result::jsonb, error_message = NULL," \
-  "     attempts = e.attempts, run = e.run, throttled = e.throttled," \
-  "     provider_down = e.provider_down, interrupted = e.interrupted," \
-  "     version = e.version + 1, run_at = e.run_at," \
-  "     started_at = e.started_at," \
-  "     finished_at = greatest(now(), e.started_at)," \
-  "     updated_at = greatest(now(), e.started_at), fingerprint = NULL" \
-  "   FROM ended e WHERE j.seq = ANY(ARRAY[e.seq])" \
-  "   RETURNING j.seq, j.run, j.version, j.finished_at, j.input_tokens," \
-  "     j.output_tokens, j.images)"
+  "   SELECT job_type, 'COMPLETED', count(*) FROM ended GROUP BY job_type)"
+
+/// Completes the jobs of `ended`.
+#define REEVE_COMPLETE_ENDED \
+  " UPDATE reeve.job j SET outcome = 'COMPLETED'," \
+  "   result = e.result::jsonb, error_message = NULL," \
+  "   attempts = e.attempts, run = e.run, throttled = e.throttled," \
+  "   provider_down = e.provider_down, interrupted = e.interrupted," \
+  "   version = e.version + 1, run_at = e.run_at," \
+  "   started_at = e.started_at," \
+  "   finished_at = greatest(now(), e.started_at)," \
+  "   updated_at = greatest(now(), e.started_at), fingerprint = NULL" \
+  " FROM ended e WHERE j.seq = ANY(ARRAY[e.seq])" \
+  " RETURNING j.seq, j.run, j.version, j.finished_at, j.input_tokens," \
+  "   j.output_tokens, j.images"

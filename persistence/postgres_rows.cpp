@@ -75,6 +75,28 @@ std::vector<T> read_array(const pqxx::field& field) {
   return {elements.cbegin(), elements.cend()};
 }
 
+// What a job has after its claim from the runs before; empty: it had none.
+void set_past(job& x, const std::vector<int64_t>& past) {
+  if (past.empty()) {
+    x.run = 1;
+    x.attempts = 1;
+    x.version = 2;
+    return;
+  }
+  auto next = past.begin();
+  const auto count = [&next] {
+    return static_cast<uint32_t>(std::max(*next++, int64_t{0}));
+  };
+  const auto amount = [&next] {
+    return static_cast<uint64_t>(std::max(*next++, int64_t{0}));
+  };
+  x.run = *next++;
+  x.attempts = count();
+  x.unspent = {count(), count(), count()};
+  x.version = *next++;
+  x.used = {amount(), amount(), amount()};
+}
+
 // Whether it may hold a number with more digits than an integer of ours.
 bool has_long_number(std::string_view text) {
   constexpr size_t most_digits = 17;
@@ -176,19 +198,16 @@ job read_claimed(const pqxx::row& row, timestamp now) {
   result.user_id = next.maybe_text();
   result.payload = next.json();
   result.error_message = next.maybe_text();
-  result.attempts = next.count();
   result.max_attempts = next.count();
   result.priority = next.number<int32_t>();
   result.unique_key = next.maybe_text();
-  result.run_at = next.time();
-  result.unspent = next.unspent();
-  result.version = next.number<int64_t>();
-  result.run = next.number<int64_t>();
+  const auto run_at = next.maybe_time();
   result.created_at = next.time();
+  result.run_at = run_at.value_or(result.created_at);
+  result.trace = {next.text(), next.text()};
+  set_past(result, next.integers());
   result.started_at = now;
   result.updated_at = now;
-  result.used = next.used();
-  result.trace = {next.text(), next.text()};
   return result;
 }
 

@@ -28,7 +28,7 @@ job read_job(const pqxx::row& row);
 job read_claimed(const pqxx::row& row, timestamp now);
 
 /// How many those are.
-inline constexpr int postgres_claimed_columns = 23;
+inline constexpr int postgres_claimed_columns = 15;
 
 /// Columns: run, node, started_at, finished_at, outcome, error, decision, why,
 /// next_run_at.

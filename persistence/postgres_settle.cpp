@@ -37,9 +37,7 @@ struct run_key_hash {
 } // namespace
 
 const postgres_statement complete_statement{
-  "complete", "WITH" REEVE_COMPLETED_RUNS("$1", "$2", "$3") R"(
-  SELECT seq, run, version, finished_at, input_tokens, output_tokens, images
-  FROM completed)"};
+  "complete", "WITH" REEVE_ENDED_RUNS("$1", "$2", "$3") REEVE_COMPLETE_ENDED};
 
 void postgres_writer::settle(const std::vector<slot<settle_write>>& slots) {
   if (slots.empty())

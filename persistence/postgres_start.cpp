@@ -51,9 +51,11 @@ constexpr int starting_columns = 9;
 // it is the other way around.
 constexpr postgres_statement start_and_complete_sql{
   "start_and_complete",
-  "WITH" REEVE_STARTING_JOBS "," REEVE_COMPLETED_RUNS("$19", "$20", "$21")
-    REEVE_STARTING_ROW
-  R"(, NULL::bigint, NULL::bigint, NULL::bigint, NULL::timestamptz,
+  "WITH" REEVE_STARTING_JOBS "," REEVE_ENDED_RUNS(
+    "$19", "$20",
+    "$21") ","
+           " completed AS (" REEVE_COMPLETE_ENDED ")" REEVE_STARTING_ROW
+           R"(, NULL::bigint, NULL::bigint, NULL::bigint, NULL::timestamptz,
     NULL::bigint, NULL::bigint, NULL::bigint
   FROM new_job n CROSS JOIN queued q
   UNION ALL
