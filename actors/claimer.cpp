@@ -5,16 +5,30 @@
 
 namespace reeve {
 
+namespace {
+
+/// Until it connects, if nobody needs it before: the start of a node has more
+/// urgent things to do, the first backlog has not.
+constexpr auto quiet_start = std::chrono::milliseconds{250};
+
+} // namespace
+
 claimer_state::claimer_state(claimer_actor::pointer self, store_opener connect)
   : self_(self), connection_(std::move(connect)) {
   // nop
 }
 
 claimer_actor::behavior_type claimer_state::make_behavior() {
+  self_->run_delayed(quiet_start, [this] { prepare(); });
   return {
     [this](status_atom) { return status(); },
     [this](const claim_write& x) { return claim(x); },
   };
+}
+
+void claimer_state::prepare() {
+  connection_.prepare(self_->clock().now(),
+                      [](job_store& store) { store.expect_claims(); });
 }
 
 caf::result<unread_claim_ptr> claimer_state::claim(const claim_write& x) {

@@ -18,6 +18,7 @@ public:
   claimer_actor::behavior_type make_behavior();
 
 private:
+  void prepare();
   caf::result<unread_claim_ptr> claim(const claim_write& x);
   actor_report status() const;
 

@@ -24,7 +24,7 @@ class side_connection {
 public:
   using time_point = caf::actor_clock::time_point;
 
-  /// Connects when it is first used.
+  /// Connects when it is first used or prepared.
   explicit side_connection(store_opener connect);
 
   /// Runs `f(job_store&)`, and once more if the connection was lost: what
@@ -43,6 +43,18 @@ public:
       }
     }
     return caf::make_error(ec::store_unavailable, last_error_);
+  }
+
+  /// Connects before somebody waits for it, and runs `f(job_store&)`.
+  template <class F>
+  void prepare(time_point now, F f) {
+    if (!reconnect_if_away(now))
+      return;
+    try {
+      f(*store_);
+    } catch (const store_unavailable& err) {
+      lose(err.what());
+    }
   }
 
   /// As `use`, for what may be missing: fails with `not_found`, too.

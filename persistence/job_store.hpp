@@ -69,6 +69,12 @@ public:
   /// As `apply` with this claim alone, but for the reading.
   virtual claim_answer claim(const claim_write& what, bool repeated);
 
+  /// Spends now the time that the first claim on a connection takes longer than
+  /// those after it.
+  virtual void expect_claims() {
+    // nop
+  }
+
   virtual std::optional<job> find_job(const std::string& id) = 0;
   /// Newest first.
   virtual std::vector<job> list_jobs(const job_filter& filter) = 0;

@@ -90,13 +90,13 @@ constexpr int max_rounds = 20;
 // just started nor what a job has before its first run: nobody reads it again.
 const postgres_statement claim_statement{"claim", R"(
   WITH wanted AS MATERIALIZED (
-    SELECT t.job_type, max(t.most) AS most
+    SELECT t.job_type, max(t.most) AS most, row_number() OVER () AS number
     FROM unnest($5::text[], $6::bigint[]) AS t(job_type, most)
     WHERE NOT EXISTS (SELECT FROM reeve.types p
                       WHERE p.job_type = t.job_type AND p.paused)
     GROUP BY t.job_type),
   candidate AS MATERIALIZED (
-    SELECT c.seq, wanted.job_type, c.priority
+    SELECT c.seq, c.priority, wanted.number
     FROM wanted CROSS JOIN LATERAL (
       WITH RECURSIVE)" REEVE_PRIORITIES_OF_WANTED R"(
       SELECT d.seq, d.priority, d.run_at
@@ -109,8 +109,10 @@ const postgres_statement claim_statement{"claim", R"(
       LIMIT least(wanted.most, $1)) c
     ORDER BY c.priority, c.run_at, c.seq LIMIT $1),
   share AS MATERIALIZED (
-    SELECT job_type, priority, count(*) AS jobs FROM candidate
-    GROUP BY job_type, priority ORDER BY priority),
+    SELECT wanted.job_type, c.priority, c.jobs
+    FROM (SELECT number, priority, count(*) AS jobs FROM candidate
+          GROUP BY number, priority) c
+    JOIN wanted USING (number) ORDER BY c.priority),
   due AS MATERIALIZED (
     SELECT d.place FROM share CROSS JOIN LATERAL (
       SELECT q.ctid AS place FROM reeve.queue q
@@ -134,7 +136,7 @@ const postgres_statement claim_statement{"claim", R"(
       claim_token)
     SELECT seq, job_type, priority, run_at, run + 1, attempts + 1, throttled,
       provider_down, interrupted, version + 1, $2,
-      now() + $3::bigint * interval '1 millisecond', $4
+      (SELECT now() + $3::bigint * interval '1 millisecond'), $4
     FROM taken)
   SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
     NULL, NULL, NULL, now(),

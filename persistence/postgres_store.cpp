@@ -139,11 +139,20 @@ void postgres_store::plan_once() {
 }
 
 void postgres_store::plan_boot() {
+  plan({&stale_runs_statement, &claim_statement});
+}
+
+void postgres_store::expect_claims() {
+  plan({&claim_statement});
+}
+
+void postgres_store::plan(
+  std::initializer_list<const postgres_statement*> statements) {
   try {
     plan_once();
     pqxx::nontransaction tx{session_.connection()};
-    session_.plan(tx, stale_runs_statement);
-    session_.plan(tx, claim_statement);
+    for (const auto* x : statements)
+      session_.plan(tx, *x);
   } catch (const std::exception&) {
     // Then at its first run.
   }

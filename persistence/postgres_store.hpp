@@ -7,6 +7,7 @@
 #include "persistence/postgres_writer.hpp"
 
 #include <chrono>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <set>
@@ -36,6 +37,7 @@ public:
   std::vector<write_answer> apply(
     const std::vector<write_entry>& batch) override;
   claim_answer claim(const claim_write& what, bool repeated) override;
+  void expect_claims() override;
   std::optional<job> find_job(const std::string& id) override;
   std::vector<job> list_jobs(const job_filter& filter) override;
   std::vector<attempt> attempts_of(const std::string& job_id) override;
@@ -76,6 +78,7 @@ public:
   void ping() override;
 
 private:
+  void plan(std::initializer_list<const postgres_statement*> statements);
   void plan_once();
   /// True for a while after a batch was blocked.
   bool was_blocked_lately() const;

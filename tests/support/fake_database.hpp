@@ -69,6 +69,7 @@ struct fake_database {
   size_t commits = 0;
   size_t reconnects = 0;
   size_t announcements = 0;
+  size_t expectations = 0;
   size_t reads = 0;
 
   job* find(const std::string& id);

@@ -65,6 +65,10 @@ bool fake_store::revoke_api_key(const std::string& id) {
     > 0;
 }
 
+void fake_store::expect_claims() {
+  ++db_->expectations;
+}
+
 void fake_store::ping() {
   if (db_->down)
     throw store_unavailable("connection refused");

@@ -20,6 +20,7 @@ public:
   std::string_view backend() const override;
   void reconnect() override;
   void announce() override;
+  void expect_claims() override;
   std::vector<write_answer> apply(
     const std::vector<write_entry>& batch) override;
   std::optional<job> find_job(const std::string& id) override;

@@ -30,7 +30,10 @@ struct fixture : actor_fixture {
       ++connections;
       return std::make_unique<fake_store>(db);
     }));
+    settle();
   }
+
+  using counts = decltype(actor_report::counts);
 
   auto claim(int64_t token, uint32_t limit) {
     auto answer = ask<unread_claim_ptr>(
@@ -74,8 +77,28 @@ SCENARIO("one connection is kept for all claims") {
   CHECK_EQ(connections, 1u);
   CHECK_EQ(running(), 80u);
   CHECK_EQ(status().state, "idle");
-  using counts = decltype(actor_report::counts);
   CHECK(status().counts == (counts{{"claims", 2}}));
+}
+
+SCENARIO("it is ready before the first backlog, and no later for it") {
+  CHECK_EQ(connections, 0u);
+  pass(250ms);
+  CHECK_EQ(connections, 1u);
+  CHECK_EQ(db->expectations, 1u);
+  CHECK(status().counts == (counts{{"claims", 0}}));
+  claim(1, 40);
+  CHECK_EQ(connections, 1u);
+  CHECK_EQ(db->expectations, 1u);
+}
+
+SCENARIO("a connection that is refused before it is needed is tried again") {
+  refuses_connections = true;
+  pass(250ms);
+  CHECK_EQ(status().state, "away");
+  refuses_connections = false;
+  pass(250ms);
+  CHECK(claim(1, 64)->value.has_value());
+  CHECK_EQ(status().state, "idle");
 }
 
 SCENARIO("no claim takes jobs twice because its connection was lost") {
