@@ -23,6 +23,42 @@ SCENARIO("a claim starts a run") {
   CHECK(get<claimed>(claim(1)).jobs.empty());
 }
 
+SCENARIO("a claim knows what a job has behind it") {
+  auto wanted = new_job();
+  wanted.max_attempts = 9;
+  auto x = add(std::move(wanted));
+  using enum run_outcome;
+  for (auto [outcome, times] :
+       {std::pair{throttled, 1}, {provider_down, 2}, {interrupted, 3}})
+    for (int i = 0; i < times; ++i)
+      settle(start(), outcome, verdict::retry_unspent);
+  for (int i = 0; i < 4; ++i)
+    settle(start(), failed, verdict::retry);
+  auto paid = start();
+  step_write step;
+  step.seq = paid.seq;
+  step.run = paid.run;
+  step.step.name = "text";
+  step.step.input_hash = "hash";
+  step.step.used = {100, 20, 7};
+  get<changed>(step);
+  settle(paid, snoozed, verdict::retry_unspent);
+  for (auto way : {"in a batch", "by itself"}) {
+    MESSAGE(way);
+    auto running = way == std::string{"in a batch"}
+      ? start()
+      : std::get<unread_claim_ptr>(store->claim(claim(1), false))
+          ->read()
+          .jobs.at(0);
+    CHECK_EQ(running.id, x.id);
+    CHECK_EQ(running.attempts, 5u);
+    CHECK(running.unspent == (unspent_counts{1, 2, 3}));
+    CHECK(running.used == (usage{100, 20, 7}));
+    CHECK_EQ(seen(running), seen(now(x)));
+    settle(running, snoozed, verdict::retry_unspent);
+  }
+}
+
 SCENARIO("jobs are claimed by priority, then by due time, then by age") {
   const auto past = add().run_at - std::chrono::hours{1};
   complete(start());

@@ -292,6 +292,11 @@ inline std::string seen(const job& x) {
                            std::to_string(x.used.input_tokens),
                            std::to_string(x.used.output_tokens),
                            std::to_string(x.used.images),
+                           std::to_string(x.unspent.throttled),
+                           std::to_string(x.unspent.provider_down),
+                           std::to_string(x.unspent.interrupted),
+                           x.trace.parent,
+                           x.trace.state,
                            micros(x.created_at),
                            micros(x.started_at),
                            micros(x.finished_at)})
