@@ -10,6 +10,8 @@ namespace {
 /// Until it connects, if nobody needs it before: the start of a node has more
 /// urgent things to do, the first backlog has not.
 constexpr auto quiet_start = std::chrono::milliseconds{250};
+/// Until it tries that again.
+constexpr auto prepare_again = std::chrono::seconds{5};
 
 } // namespace
 
@@ -19,16 +21,19 @@ claimer_state::claimer_state(claimer_actor::pointer self, store_opener connect)
 }
 
 claimer_actor::behavior_type claimer_state::make_behavior() {
-  self_->run_delayed(quiet_start, [this] { prepare(); });
+  prepare_in(quiet_start);
   return {
     [this](status_atom) { return status(); },
     [this](const claim_write& x) { return claim(x); },
   };
 }
 
-void claimer_state::prepare() {
-  connection_.prepare(self_->clock().now(),
-                      [](job_store& store) { store.expect_claims(); });
+void claimer_state::prepare_in(caf::timespan delay) {
+  self_->run_delayed(delay, [this] {
+    if (!connection_.prepare(self_->clock().now(),
+                             [](job_store& x) { x.expect_claims(); }))
+      prepare_in(prepare_again);
+  });
 }
 
 caf::result<unread_claim_ptr> claimer_state::claim(const claim_write& x) {

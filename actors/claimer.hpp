@@ -18,7 +18,7 @@ public:
   claimer_actor::behavior_type make_behavior();
 
 private:
-  void prepare();
+  void prepare_in(caf::timespan delay);
   caf::result<unread_claim_ptr> claim(const claim_write& x);
   actor_report status() const;
 

@@ -45,16 +45,18 @@ public:
     return caf::make_error(ec::store_unavailable, last_error_);
   }
 
-  /// Connects before somebody waits for it, and runs `f(job_store&)`.
+  /// Connects before somebody waits for it, and runs `f(job_store&)`; false
+  /// when the store is away.
   template <class F>
-  void prepare(time_point now, F f) {
+  bool prepare(time_point now, F f) {
     if (!reconnect_if_away(now))
-      return;
+      return false;
     try {
       f(*store_);
     } catch (const store_unavailable& err) {
       lose(err.what());
     }
+    return !away_;
   }
 
   /// As `use`, for what may be missing: fails with `not_found`, too.

@@ -106,7 +106,7 @@ supervisor_actor spawn_node(caf::actor_system& sys, const options& config,
   children.event_hub = [&sys] {
     return sys.spawn<event_hub_impl>(event_hub_options{});
   };
-  // Those beside the writer connect when they are first asked, in their own
+  // Those beside the writer connect when they are first needed, in their own
   // threads.
   auto connect = [&stores] { return stores.connect(); };
   children.db = [&sys, &stores, connect](change_sink_actor sink) {

@@ -65,8 +65,10 @@ constexpr postgres_statement running_of_sql{"running_of", R"(
 // A job and its place in the queue come in one commit and go in one: without
 // its record a place is what somebody left by hand, and must not be in the way.
 constexpr postgres_statement drop_strays_sql{"drop_strays", R"(
-  DELETE FROM reeve.queue q WHERE q.seq = ANY($1::bigint[])
-    AND NOT EXISTS (SELECT FROM reeve.job j WHERE j.seq = ANY(ARRAY[q.seq])))"};
+  DELETE FROM reeve.queue WHERE ctid = ANY(ARRAY(
+    SELECT q.ctid FROM reeve.queue q WHERE q.seq = ANY($1::bigint[])
+      AND NOT EXISTS (SELECT FROM reeve.job j WHERE j.seq = ANY(ARRAY[q.seq]))
+    FOR UPDATE SKIP LOCKED)))"};
 
 // When to look again at a type that another node was claiming.
 constexpr std::chrono::milliseconds after_busy_type{25};
@@ -79,11 +81,13 @@ constexpr int max_rounds = 20;
 // How many to take of which type and priority is settled before anything is
 // locked, so that no row is locked in vain. Then each of these is walked along
 // the index, past what other nodes have locked, and what was locked is deleted
-// where it stands, without another look-up. (Two statements at once so share a
-// backlog without waiting for each other.) The row without a job lists what
-// was found and not taken where too little was taken: the caller asks again
-// without it. (NOT IN is looked up in a hash; `<> ALL` compares each with
-// each.) There, too, stand which types are paused and, unless all that was
+// where it stands, without another look-up: two claims at once share a backlog
+// without waiting for each other. The walk ends as many jobs behind the last
+// one that was found as were found: somebody may have locked them all, and each
+// one that is locked costs as much as one that is taken. The row without a job
+// lists what was found and not taken where too little was taken: the caller
+// asks again without it. (NOT IN is looked up in a hash; `<> ALL` compares each
+// with each.) There, too, stand which types are paused and, unless all that was
 // asked for is taken, when the next job is due. The locked rows are a
 // materialized set: else the planner may run the LIMIT again and take more than
 // was asked. The answer carries neither what is the same for every job that has
@@ -96,7 +100,7 @@ const postgres_statement claim_statement{"claim", R"(
                       WHERE p.job_type = t.job_type AND p.paused)
     GROUP BY t.job_type),
   candidate AS MATERIALIZED (
-    SELECT c.seq, c.priority, wanted.number
+    SELECT c.seq, c.priority, c.run_at, wanted.number
     FROM wanted CROSS JOIN LATERAL (
       WITH RECURSIVE)" REEVE_PRIORITIES_OF_WANTED R"(
       SELECT d.seq, d.priority, d.run_at
@@ -109,15 +113,25 @@ const postgres_statement claim_statement{"claim", R"(
       LIMIT least(wanted.most, $1)) c
     ORDER BY c.priority, c.run_at, c.seq LIMIT $1),
   share AS MATERIALIZED (
-    SELECT wanted.job_type, c.priority, c.jobs
-    FROM (SELECT number, priority, count(*) AS jobs FROM candidate
-          GROUP BY number, priority) c
-    JOIN wanted USING (number) ORDER BY c.priority),
+    SELECT wanted.job_type, c.priority, c.jobs,
+      coalesce(h.run_at, 'infinity') AS run_at,
+      coalesce(h.seq, 9223372036854775807) AS seq
+    FROM (SELECT number, priority, count(*) AS jobs, max(run_at) AS run_at,
+            max(seq) AS seq
+          FROM candidate GROUP BY number, priority) c
+    JOIN wanted USING (number)
+    LEFT JOIN LATERAL (
+      SELECT q.run_at, q.seq FROM reeve.queue q
+      WHERE q.job_type = wanted.job_type AND q.priority = c.priority
+        AND (q.run_at, q.seq) > (c.run_at, c.seq) AND q.run_at <= now()
+      ORDER BY q.run_at, q.seq OFFSET c.jobs LIMIT 1) h ON true
+    ORDER BY c.priority),
   due AS MATERIALIZED (
     SELECT d.place FROM share CROSS JOIN LATERAL (
       SELECT q.ctid AS place FROM reeve.queue q
       WHERE q.job_type = share.job_type AND q.priority = share.priority
         AND q.run_at <= now()
+        AND (q.run_at, q.seq) <= (share.run_at, share.seq)
         AND q.seq NOT IN (SELECT unnest($7::bigint[]))
       ORDER BY q.run_at, q.seq LIMIT share.jobs
       FOR UPDATE SKIP LOCKED) d),
@@ -280,14 +294,13 @@ bool postgres_writer::take(const claim_write& x,
                    pqxx::params{left, x.owner.str(), bounded(x.lease), x.token,
                                 types, limits, passed_over}));
     const auto& missed = result.missed();
-    if (!missed)
+    if (missed.empty())
       return types.size() == room.size();
     room = wanted;
     for (const auto& [type, count] : result.count_by_type())
       room[type] -= static_cast<int64_t>(count);
-    if (!missed->empty())
-      run(drop_strays_sql, pqxx::params{*missed});
-    passed_over.insert(passed_over.end(), missed->begin(), missed->end());
+    run(drop_strays_sql, pqxx::params{missed});
+    passed_over.insert(passed_over.end(), missed.begin(), missed.end());
   }
   return false;
 }

@@ -26,13 +26,12 @@ void postgres_taken::add(pqxx::result rows) {
   const auto i = std::ranges::find_if(
     rows, [](const pqxx::row& x) { return x[seq_column].is_null(); });
   const auto head = *i;
-  missed_.reset();
-  if (!head[missed_column].is_null())
-    missed_ = read_integers(head[missed_column]);
+  missed_ = head[missed_column].is_null() ? std::vector<int64_t>{}
+                                          : read_integers(head[missed_column]);
   rest_.paused = head[paused_column].is_null()
     ? std::vector<std::string>{}
     : read_texts(head[paused_column]);
-  if (!missed_ && !head[next_column].is_null())
+  if (missed_.empty() && !head[next_column].is_null())
     rest_.next_due_in =
       until(read_time(head[now_column]), read_time(head[next_column]));
   size_ += static_cast<size_t>(rows.size()) - 1;
@@ -71,12 +70,12 @@ claimed postgres_taken::read() {
   for_each_row([&](const pqxx::row& row, timestamp now) {
     try {
       result.jobs.push_back(read_claimed(row, now));
-    } catch (const pqxx::failure&) {
+    } catch (const pqxx::conversion_error&) {
       // What somebody wrote by hand must not cost the others their runs.
       result.more = true;
     }
   });
-  // They come in this order, unless the planner knows better.
+  // They come in the order of their places, which often is this one.
   if (!std::ranges::is_sorted(result.jobs, is_claimed_before))
     std::ranges::sort(result.jobs, is_claimed_before);
   looks_.clear();

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,9 +35,8 @@ public:
     return limit_ > 0 && size_ >= limit_;
   }
 
-  /// Where the last look got less than it found: what others have locked. It
-  /// may be nothing, where a job moved meanwhile. Nullopt: it got all.
-  const std::optional<std::vector<int64_t>>& missed() const {
+  /// Rows that the last look found and others have; empty: none.
+  const std::vector<int64_t>& missed() const {
     return missed_;
   }
 
@@ -60,7 +58,7 @@ private:
   uint32_t limit_;
   size_t size_ = 0;
   std::vector<look> looks_;
-  std::optional<std::vector<int64_t>> missed_;
+  std::vector<int64_t> missed_;
   claimed rest_;
 };
 

@@ -91,14 +91,23 @@ SCENARIO("it is ready before the first backlog, and no later for it") {
   CHECK_EQ(db->expectations, 1u);
 }
 
+SCENARIO("who claims before it was readied has no second connection") {
+  claim(1, 40);
+  pass(250ms);
+  CHECK_EQ(connections, 1u);
+}
+
 SCENARIO("a connection that is refused before it is needed is tried again") {
   refuses_connections = true;
   pass(250ms);
   CHECK_EQ(status().state, "away");
   refuses_connections = false;
-  pass(250ms);
-  CHECK(claim(1, 64)->value.has_value());
+  pass(4s);
+  CHECK_EQ(status().state, "away");
+  pass(1s);
   CHECK_EQ(status().state, "idle");
+  CHECK_EQ(db->expectations, 1u);
+  CHECK(claim(1, 64)->value.has_value());
 }
 
 SCENARIO("no claim takes jobs twice because its connection was lost") {
