@@ -114,7 +114,7 @@ const postgres_statement claim_statement{"claim", R"(
     ORDER BY c.priority, c.run_at, c.seq LIMIT $1),
   share AS MATERIALIZED (
     SELECT wanted.job_type, c.priority, c.jobs,
-      coalesce(h.run_at, 'infinity') AS run_at,
+      coalesce(h.run_at, now()) AS run_at,
       coalesce(h.seq, 9223372036854775807) AS seq
     FROM (SELECT number, priority, count(*) AS jobs, max(run_at) AS run_at,
             max(seq) AS seq
@@ -130,7 +130,6 @@ const postgres_statement claim_statement{"claim", R"(
     SELECT d.place FROM share CROSS JOIN LATERAL (
       SELECT q.ctid AS place FROM reeve.queue q
       WHERE q.job_type = share.job_type AND q.priority = share.priority
-        AND q.run_at <= now()
         AND (q.run_at, q.seq) <= (share.run_at, share.seq)
         AND q.seq NOT IN (SELECT unnest($7::bigint[]))
       ORDER BY q.run_at, q.seq LIMIT share.jobs
