@@ -44,14 +44,22 @@ public:
     return result;
   }
 
-  /// Counters that somebody set to nonsense by hand must not stop the job, nor
-  /// may those of its usage.
   uint32_t count() {
-    return static_cast<uint32_t>(std::max(number<int32_t>(), 0));
+    return count_from(number<int32_t>());
   }
 
   uint64_t amount() {
-    return static_cast<uint64_t>(std::max(number<int64_t>(), int64_t{0}));
+    return amount_from(number<int64_t>());
+  }
+
+  /// Counters that somebody set to nonsense by hand must not stop the job, nor
+  /// may those of its usage.
+  static uint32_t count_from(int64_t x) {
+    return static_cast<uint32_t>(std::max(x, int64_t{0}));
+  }
+
+  static uint64_t amount_from(int64_t x) {
+    return static_cast<uint64_t>(std::max(x, int64_t{0}));
   }
 
   unspent_counts unspent() {

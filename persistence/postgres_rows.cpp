@@ -84,11 +84,9 @@ void set_past(job& x, const std::vector<int64_t>& past) {
     return;
   }
   auto next = past.begin();
-  const auto count = [&next] {
-    return static_cast<uint32_t>(std::max(*next++, int64_t{0}));
-  };
+  const auto count = [&next] { return postgres_columns::count_from(*next++); };
   const auto amount = [&next] {
-    return static_cast<uint64_t>(std::max(*next++, int64_t{0}));
+    return postgres_columns::amount_from(*next++);
   };
   x.run = *next++;
   x.attempts = count();
