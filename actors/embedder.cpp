@@ -45,7 +45,7 @@ embedder_state::embedder_state(embedder_actor::pointer self,
 embedder_state::~embedder_state() {
   // The thread is to be free soon: the process waits for it.
   if (running_)
-    running_->control->stop.request_stop();
+    running_->control.request_stop();
 }
 
 embedder_actor::behavior_type embedder_state::make_behavior() {
@@ -105,15 +105,15 @@ void embedder_state::on_permit(const permit_answer& x) {
 }
 
 void embedder_state::call(uint64_t permit) {
-  running_.emplace(running_call{std::move(waiting_.front()),
-                                std::make_shared<run_control>(), permit});
+  running_.emplace(
+    running_call{std::move(waiting_.front()), std::stop_source{}, permit});
   waiting_.pop_front();
   ++calls_;
   // Nobody pays for an answer that comes when the asker is gone.
   auto left = running_->query.give_up_at - self_->clock().now();
   auto time = std::min<caf::timespan>(options_.deadline, left);
-  self_->run_delayed(
-    time, [control = running_->control] { control->stop.request_stop(); });
+  self_->run_delayed(time,
+                     [control = running_->control] { control.request_stop(); });
   self_
     ->request(caller_, time + stop_grace,
               embedding_request{running_->query.what.text, running_->control})
@@ -136,7 +136,7 @@ void embedder_state::on_embedding(embedding_answer& x) {
     end_call(std::move(how));
     return;
   }
-  auto stopped = running_->control->stop.stop_requested();
+  auto stopped = running_->control.stop_requested();
   how.effect = failure->lane;
   how.delay = failure->delay;
   how.message = failure->message;
@@ -222,7 +222,7 @@ embedding_caller_actor::behavior_type embedding_caller_state::make_behavior() {
     [this](const embedding_request& x) -> embedding_answer {
       // A model that throws is a model that failed.
       try {
-        return model_->embed(x.text, x.control->stop.get_token());
+        return model_->embed(x.text, x.control.get_token());
       } catch (const std::exception& err) {
         provider_failure failure;
         failure.message = err.what();

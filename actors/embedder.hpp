@@ -55,7 +55,7 @@ private:
   /// The call under way.
   struct running_call {
     waiting_query query;
-    run_control_ptr control;
+    std::stop_source control;
     /// 0: the lane is nobody's.
     uint64_t permit = 0;
   };

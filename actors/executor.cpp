@@ -49,7 +49,7 @@ void executor_state::run_all(const run_bundle_ptr& bundle) {
 
 outcome executor_state::run(const assignment& x) {
   // It was cancelled while others were before it.
-  if (x.control->stop.stop_requested())
+  if (x.control.stop_requested())
     return outcome::cancelled();
   auto processor = processors_->find(x.job.type);
   if (processor == nullptr)

@@ -266,7 +266,7 @@ struct permit_return {
 /// A text to be made an embedding, on a thread that may block.
 struct embedding_request {
   std::string text;
-  run_control_ptr control;
+  std::stop_source control;
 };
 
 /// A job type on this node and, as far as pauses go, on all nodes.

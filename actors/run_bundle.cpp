@@ -51,7 +51,7 @@ std::vector<run_key> run_bundle::take_back() {
 bool run_bundle::stop(run_key which) {
   for (const auto& x : runs_)
     if (key_of(x.job) == which) {
-      x.control->stop.request_stop();
+      x.control.request_stop();
       return true;
     }
   return false;
@@ -59,7 +59,7 @@ bool run_bundle::stop(run_key which) {
 
 void run_bundle::stop() {
   for (const auto& x : runs_)
-    x.control->stop.request_stop();
+    x.control.request_stop();
 }
 
 } // namespace reeve

@@ -17,17 +17,13 @@
 
 namespace reeve {
 
-/// Tells a run to end early. Shared by the supervisor, the job actor and the
-/// executor, so that it works although the executor's thread is busy.
-struct run_control {
-  std::stop_source stop;
-};
-using run_control_ptr = std::shared_ptr<run_control>;
-
 /// One run to be done.
 struct assignment {
   reeve::job job;
-  run_control_ptr control;
+  /// Tells the run to end early. Copies share it: the supervisor, the job actor
+  /// and the executor have one, so that it works although the executor's thread
+  /// is busy.
+  std::stop_source control;
   /// 0: none.
   std::chrono::milliseconds timeout{0};
 };

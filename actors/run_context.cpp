@@ -104,7 +104,7 @@ void run_context::progress(int percent, std::string_view message) {
 }
 
 std::stop_token run_context::stop() const {
-  return what_.control->stop.get_token();
+  return what_.control.get_token();
 }
 
 // -- providers ----------------------------------------------------------------

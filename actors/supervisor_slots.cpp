@@ -139,7 +139,7 @@ run_bundle_ptr supervisor_state::bundle_of(std::vector<job>& jobs) const {
   for (auto& what : jobs) {
     auto timeout =
       std::chrono::duration_cast<milliseconds>(type(what.type).timeout);
-    runs.push_back({std::move(what), std::make_shared<run_control>(), timeout});
+    runs.push_back({std::move(what), std::stop_source{}, timeout});
   }
   return std::make_shared<run_bundle>(std::move(runs));
 }

@@ -301,9 +301,9 @@ SCENARIO("a gate that is being restarted is not the database") {
 SCENARIO("a call has eight seconds, and being broken off teaches nothing") {
   auto found = recall("a");
   pass(7900ms);
-  CHECK(!calls->all.front().control->stop.stop_requested());
+  CHECK(!calls->all.front().control.stop_requested());
   pass(100ms);
-  CHECK(calls->all.front().control->stop.stop_requested());
+  CHECK(calls->all.front().control.stop_requested());
   answer(failed(lane_effect::none, "cancelled"));
   CHECK(has(text_of(found), "did not answer in time"));
   REQUIRE_EQ(returned.size(), 1u);
@@ -339,9 +339,9 @@ SCENARIO("nobody pays for answers to those who are gone") {
   CHECK_EQ(calls->all.back().text, "c");
   // It arrived 5.5 s ago: its call may take the rest of its patience.
   pass(3900ms);
-  CHECK(!calls->all.back().control->stop.stop_requested());
+  CHECK(!calls->all.back().control.stop_requested());
   pass(100ms);
-  CHECK(calls->all.back().control->stop.stop_requested());
+  CHECK(calls->all.back().control.stop_requested());
 }
 
 SCENARIO("a permit that comes when nobody waits goes back") {
@@ -379,7 +379,7 @@ SCENARIO("an embedder that ends breaks off its call, and leaves no thread") {
   auto first = recall("a");
   caf::anon_send_exit(uut, caf::exit_reason::user_shutdown);
   settle();
-  CHECK(calls->all.front().control->stop.stop_requested());
+  CHECK(calls->all.front().control.stop_requested());
   CHECK(!first->is_open());
   CHECK(is_dead(caller));
   CHECK_EQ(shown_lane().in_flight, 0u);
@@ -405,8 +405,8 @@ SCENARIO("it shows what it does") {
 SCENARIO("a model that throws is a model that failed") {
   auto real =
     adopt(sys.spawn<embedding_caller_impl>(std::make_shared<throwing_model>()));
-  auto answer = ask<embedding_answer>(
-    real, embedding_request{"bread", std::make_shared<run_control>()});
+  auto answer =
+    ask<embedding_answer>(real, embedding_request{"bread", std::stop_source{}});
   settle();
   REQUIRE(answer->value.has_value());
   const auto* failure = std::get_if<provider_failure>(&answer->value->result);

@@ -64,7 +64,7 @@ reeve::job_actor::behavior_type fake_slot(std::shared_ptr<slot_log> log) {
 struct fixture : test::actor_fixture {
   std::shared_ptr<slot_log> heard = std::make_shared<slot_log>();
   reeve::job_actor slot;
-  run_control_ptr control = std::make_shared<run_control>();
+  std::stop_source control;
 
   fixture() {
     slot = adopt(sys.spawn(fake_slot, heard));
@@ -130,7 +130,7 @@ SCENARIO("a run may be ended from anywhere inside its processor") {
 }
 
 SCENARIO("a run that was told to stop ends where it waits") {
-  control->stop.request_stop();
+  control.request_stop();
   auto result = run([](job_context& context) {
     context.find_scrap("scrap-1");
     return outcome::completed({});

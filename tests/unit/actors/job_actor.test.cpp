@@ -68,16 +68,16 @@ struct fixture : test::actor_fixture {
     settle();
   }
 
-  run_control_ptr start(int64_t seq, std::chrono::milliseconds timeout = 60s) {
+  std::stop_source start(int64_t seq, std::chrono::milliseconds timeout = 60s) {
     return start_all({seq}, timeout).front();
   }
 
-  std::vector<run_control_ptr> start_all(
+  std::vector<std::stop_source> start_all(
     std::vector<int64_t> seqs, std::chrono::milliseconds timeout = 60s) {
-    std::vector<run_control_ptr> result;
+    std::vector<std::stop_source> result;
     std::vector<assignment> runs;
     for (auto seq : seqs) {
-      result.push_back(std::make_shared<run_control>());
+      result.push_back(std::stop_source{});
       runs.push_back({test::make_claimed(seq), result.back(), timeout});
     }
     caf::anon_send(uut, run_atom_v, test::bundle_of(std::move(runs)));
@@ -194,8 +194,8 @@ SCENARIO("a failure keeps its text and what the processor asked for") {
 
 SCENARIO("news of another bundle is ignored") {
   start(2);
-  auto other = test::bundle_of(
-    {{test::make_claimed(1), std::make_shared<run_control>(), 60s}});
+  auto other =
+    test::bundle_of({{test::make_claimed(1), std::stop_source{}, 60s}});
   other->begin_next(sched.clock().now());
   other->finish(outcome::completed({}), sched.clock().now());
   tell(other);
@@ -248,8 +248,8 @@ SCENARIO("what a slow run keeps waiting goes back, and what ended is told") {
 SCENARIO("a run that was told to stop before it began stops no other") {
   auto controls = start_all({1, 2});
   interrupt(2);
-  CHECK(!controls[0]->stop.stop_requested());
-  CHECK(controls[1]->stop.stop_requested());
+  CHECK(!controls[0].stop_requested());
+  CHECK(controls[1].stop_requested());
   CHECK_EQ(status().state, "running");
   pass(10s);
   CHECK_EQ(executors->spawned.size(), 1u);
@@ -260,9 +260,9 @@ SCENARIO("each run of a bundle has its own timeout") {
   pass(90ms);
   end_one(outcome::completed({}));
   pass(99ms);
-  CHECK(!controls[1]->stop.stop_requested());
+  CHECK(!controls[1].stop_requested());
   pass(1ms);
-  CHECK(controls[1]->stop.stop_requested());
+  CHECK(controls[1].stop_requested());
   end_one(outcome::cancelled());
   CHECK(last_outcome().kind == run_outcome::timed_out);
 }
@@ -332,9 +332,9 @@ SCENARIO("progress of a run that is over is dropped") {
 SCENARIO("a run that takes too long is told to stop, then has timed out") {
   auto control = start(1, 10s);
   pass(9'999ms);
-  CHECK(!control->stop.stop_requested());
+  CHECK(!control.stop_requested());
   pass(1ms);
-  CHECK(control->stop.stop_requested());
+  CHECK(control.stop_requested());
   CHECK_EQ(status().state, "stopping");
   CHECK(heard->reports.empty());
   WHEN("the processor gives up with whatever it says") {
@@ -362,7 +362,7 @@ SCENARIO("a run that completes in spite of its timeout counts") {
 SCENARIO("a timeout of zero is none") {
   auto control = start(1, 0ms);
   pass(24h);
-  CHECK(!control->stop.stop_requested());
+  CHECK(!control.stop_requested());
 }
 
 SCENARIO("an executor that ignores the stop is abandoned after the grace") {
@@ -403,9 +403,9 @@ SCENARIO("an interrupt stops the run it names, and no other") {
   auto control = start(1);
   interrupt(2);
   interrupt(1, 2);
-  CHECK(!control->stop.stop_requested());
+  CHECK(!control.stop_requested());
   interrupt(1);
-  CHECK(control->stop.stop_requested());
+  CHECK(control.stop_requested());
   CHECK_EQ(status().state, "stopping");
   end(1, outcome::cancelled());
   CHECK(last_outcome().kind == run_outcome::cancelled);
@@ -445,16 +445,16 @@ SCENARIO("timers of an earlier run do not hit the next one") {
   end(1, outcome::completed({}));
   auto second = start(2, 10s);
   pass(9s);
-  CHECK(!second->stop.stop_requested());
+  CHECK(!second.stop_requested());
   interrupt(2);
   end(2, outcome::cancelled());
   auto third = start(3, 10s);
   pass(5s);
-  CHECK(!third->stop.stop_requested());
+  CHECK(!third.stop_requested());
   CHECK_EQ(heard->reports.size(), 2u);
   CHECK_EQ(executors->spawned.size(), 1u);
   pass(5s);
-  CHECK(third->stop.stop_requested());
+  CHECK(third.stop_requested());
 }
 
 // -- deaths -------------------------------------------------------------------
@@ -464,7 +464,7 @@ SCENARIO("a killed job actor stops its run and ends its executor") {
   kill(uut);
   settle();
   CHECK(is_dead(uut));
-  CHECK(control->stop.stop_requested());
+  CHECK(control.stop_requested());
   CHECK_EQ(executors->ended, 1u);
 }
 
@@ -473,7 +473,7 @@ SCENARIO("a slot whose executor died ends with it") {
   kill(executors->spawned[0]);
   settle();
   CHECK(is_dead(uut));
-  CHECK(control->stop.stop_requested());
+  CHECK(control.stop_requested());
   CHECK(heard->reports.empty());
 }
 

@@ -85,7 +85,7 @@ SCENARIO("a step that is refused ends the run, each refusal in its way") {
 SCENARIO("a step that was paid for is stored although the run is to stop") {
   auto result = run([this](job_context& context) {
     context.step("text", 1, [this] {
-      control->stop.request_stop();
+      control.request_stop();
       auto result = make_result(41);
       result.used.input_tokens = 7;
       return result;
@@ -167,7 +167,7 @@ SCENARIO("a run that is told to stop waits for no database") {
     return outcome::completed({});
   });
   asked->get_future().wait();
-  control->stop.request_stop();
+  control.request_stop();
   CHECK(end_of(end, 1s).kind == run_outcome::cancelled);
 }
 

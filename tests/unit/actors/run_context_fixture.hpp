@@ -63,7 +63,7 @@ struct run_fixture {
   caf::actor_system_config config;
   caf::actor_system sys{config};
   caf::scoped_actor self{sys};
-  run_control_ptr control = std::make_shared<run_control>();
+  std::stop_source control;
   job what = make_claimed(1);
   mock_reads_ptr reads = std::make_shared<mock_reads>();
   std::function<caf::result<changed>()> on_step;

@@ -55,7 +55,7 @@ SCENARIO("a call that was broken off teaches the lane nothing") {
   answer_permits(yes());
   auto result = run([this](job_context& context) {
     auto permit = context.acquire("text/m", 100);
-    control->stop.request_stop();
+    control.request_stop();
     permit->report(call_report{});
     return outcome::cancelled();
   });
@@ -71,7 +71,7 @@ SCENARIO("a report reaches its lane before the end of the run does") {
   auto refused = [&](job_context& context) {
     auto permit = context.acquire("text/m", 100);
     if (is_stopped)
-      control->stop.request_stop();
+      control.request_stop();
     call_report report;
     report.effect = lane_effect::pause;
     report.message = "401: invalid x-api-key";
@@ -129,7 +129,7 @@ SCENARIO("a cancelled run gives up its place in the queue at once") {
              [](const caf::error& err) { CAF_FAIL(err); });
   auto end = start(acquire_and_complete);
   wait_for_lane([](const lane_report& x) { return x.waiting == 1; });
-  control->stop.request_stop();
+  control.request_stop();
   CHECK(end_of(end, 1s).kind == run_outcome::cancelled);
   wait_for_lane([](const lane_report& x) { return x.waiting == 0; });
   CHECK_EQ(lane().in_flight, 1u);

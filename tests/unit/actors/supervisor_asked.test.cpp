@@ -57,7 +57,7 @@ SCENARIO("a running job goes back, and no attempt is spent") {
   enqueue_due({1, 2});
   auto control = node->runs[0].second.control;
   CHECK(restart("job-1")->value.has_value());
-  CHECK(control->stop.stop_requested());
+  CHECK(control.stop_requested());
   const auto& write = only_settle();
   CHECK_EQ(write.claimed->id, "job-1");
   CHECK(write.outcome == run_outcome::interrupted);

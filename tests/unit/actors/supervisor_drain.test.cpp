@@ -101,10 +101,10 @@ SCENARIO("runs that outlast the grace are given back unspent") {
   auto drained = drain();
   pass(19'999ms);
   CHECK(drained->is_open());
-  CHECK(!node->runs[0].second.control->stop.stop_requested());
+  CHECK(!node->runs[0].second.control.stop_requested());
   pass(1ms);
-  CHECK(node->runs[0].second.control->stop.stop_requested());
-  CHECK(node->runs[1].second.control->stop.stop_requested());
+  CHECK(node->runs[0].second.control.stop_requested());
+  CHECK(node->runs[1].second.control.stop_requested());
   REQUIRE_EQ(node->settles.size(), 2u);
   for (const auto& [write, repeated] : node->settles) {
     CHECK(write.decision == verdict::retry_unspent);

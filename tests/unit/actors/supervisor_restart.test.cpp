@@ -35,7 +35,7 @@ SCENARIO("the run of a killed job actor is settled as lost") {
   enqueue_due({1, 2});
   auto control = node->runs[0].second.control;
   kill_child("job-1");
-  CHECK(control->stop.stop_requested());
+  CHECK(control.stop_requested());
   const auto& write = only_settle();
   CHECK_EQ(write.claimed->id, "job-1");
   CHECK(write.outcome == run_outcome::lost);
