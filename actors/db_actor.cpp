@@ -30,11 +30,11 @@ void answer(caf::typed_response_promise<Answer>& promise, write_answer&& x) {
 // What a transaction made visible; only changes, not what was found. The
 // supervisor tells of what it claimed: there the jobs are shared, here they
 // would be copied. An end of a run tells its sender nothing but that it was
-// committed, and gives its job away.
+// committed, and gives away what it has.
 void collect(const write& what, write_answer& answer,
-             std::vector<job_ptr>& out) {
+             std::vector<job_change>& out) {
   auto add = [&out](const job& x) {
-    out.push_back(std::make_shared<const job>(x));
+    out.emplace_back(std::make_shared<const job>(x));
   };
   if (const auto* x = std::get_if<enqueued>(&answer)) {
     if (x->kind == enqueue_kind::created)
@@ -45,9 +45,11 @@ void collect(const write& what, write_answer& answer,
         add(member.job);
   } else if (auto* x = std::get_if<changed>(&answer)) {
     if (std::holds_alternative<settle_write>(what))
-      out.push_back(std::make_shared<const job>(std::move(x->job)));
+      out.emplace_back(std::make_shared<const job>(std::move(x->job)));
     else
       add(x->job);
+  } else if (auto* x = std::get_if<completed>(&answer)) {
+    out.emplace_back(std::move(*x));
   } else if (const auto* x = std::get_if<rescued>(&answer)) {
     std::ranges::for_each(x->jobs, add);
   } else if (const auto* x = std::get_if<bulk_retried>(&answer)) {
@@ -57,15 +59,16 @@ void collect(const write& what, write_answer& answer,
 
 // Whether a job is left behind that some node could start now: what was added
 // and claimed in one transaction is due for nobody.
-bool leaves_due_work(const std::vector<job_ptr>& changes,
+bool leaves_due_work(const std::vector<job_change>& changes,
                      const std::vector<write_answer>& answers) {
   std::unordered_set<int64_t> due;
-  for (const auto& x : changes) {
+  for (const auto& change : changes) {
+    const auto& x = change.subject();
     // Both times are the store's.
-    if (x->status == job_status::pending && x->run_at <= x->updated_at)
-      due.insert(x->seq);
+    if (change.status() == job_status::pending && x.run_at <= x.updated_at)
+      due.insert(x.seq);
     else if (!due.empty())
-      due.erase(x->seq);
+      due.erase(x.seq);
   }
   if (due.empty())
     return false;
@@ -307,8 +310,8 @@ bool db_actor_state::publish(const std::vector<write_entry>& entries,
     return false;
   // Answers come in the order of requests, which is not the order in which the
   // store applies kinds of writes; versions are.
-  std::ranges::stable_sort(changes.jobs, {},
-                           [](const job_ptr& x) { return x->version; });
+  if (!std::ranges::is_sorted(changes.jobs, {}, &job_change::version))
+    std::ranges::stable_sort(changes.jobs, {}, &job_change::version);
   const auto result = leaves_due_work(changes.jobs, answers);
   changes.leaves_due_work = result;
   self_->send(sink_, std::move(changes));

@@ -37,15 +37,15 @@ watch_started event_hub_state::watch(watch_filter filter, watcher_actor who) {
   result.newest = newest_;
   result.hub = self_->address();
   if (filter.last_seen) {
-    auto oldest = replay_.empty() ? newest_ + 1 : replay_.front().first.number;
+    auto oldest = replay_.empty() ? newest_ + 1 : replay_.front().number;
     // The feed counts events; a single job counts its versions.
     result.gap = !filter.job_id
       && (*filter.last_seen < oldest - 1 || *filter.last_seen > newest_);
-    for (const auto& [event, bytes] : replay_) {
-      auto position = filter.job_id ? event.what->version : event.number;
+    for (auto& [number, what, bytes] : replay_) {
+      auto position = filter.job_id ? what.version() : number;
       if (!result.gap && position > *filter.last_seen
-          && fits(filter, *event.what))
-        result.replay.push_back(event);
+          && fits(filter, what.subject()))
+        result.replay.push_back({number, what.now()});
     }
   }
   auto id = who.id();
@@ -63,35 +63,35 @@ watch_started event_hub_state::watch(watch_filter filter, watcher_actor who) {
 }
 
 void event_hub_state::publish(committed_changes& changes) {
-  for (auto& x : changes.jobs)
-    publish({++newest_, std::move(x)});
+  for (auto& x : changes.jobs) {
+    ++newest_;
+    ++published_;
+    metrics_.changed();
+    tell(x);
+    remember(std::move(x));
+  }
 }
 
-void event_hub_state::publish(job_event event) {
-  ++published_;
-  metrics_.changed();
-  auto [first, last] = by_job_.equal_range(event.what->id);
-  for (auto i = first; i != last; ++i) {
-    const auto& one = watchers_.at(i->second);
-    if (fits(one.filter, *event.what))
-      self_->send(one.who, event);
-  }
-  for (auto id : feeds_) {
-    const auto& feed = watchers_.at(id);
-    if (fits(feed.filter, *event.what))
-      self_->send(feed.who, event);
-  }
-  remember(event);
+void event_hub_state::tell(job_change& change) {
+  auto [first, last] = by_job_.equal_range(change.subject().id);
+  for (auto i = first; i != last; ++i)
+    tell(watchers_.at(i->second), change);
+  for (auto id : feeds_)
+    tell(watchers_.at(id), change);
 }
 
-void event_hub_state::remember(const job_event& event) {
-  auto bytes =
-    sizeof(job) + event.what->payload.bytes() + event.what->result.bytes();
-  replay_.emplace_back(event, bytes);
+void event_hub_state::tell(const watcher& one, job_change& change) {
+  if (fits(one.filter, change.subject()))
+    self_->send(one.who, job_event{newest_, change.now()});
+}
+
+void event_hub_state::remember(job_change&& change) {
+  const auto bytes = change.bytes();
+  replay_.push_back({newest_, std::move(change), bytes});
   replay_bytes_ += bytes;
   while (replay_.size() > options_.max_events
          || replay_bytes_ > options_.max_bytes) {
-    replay_bytes_ -= replay_.front().second;
+    replay_bytes_ -= replay_.front().bytes;
     replay_.pop_front();
   }
 }

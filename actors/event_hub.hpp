@@ -35,17 +35,25 @@ private:
     watch_filter filter;
   };
 
+  /// A change in the replay buffer.
+  struct remembered {
+    int64_t number;
+    job_change what;
+    size_t bytes;
+  };
+
   watch_started watch(watch_filter filter, watcher_actor who);
   void publish(committed_changes& changes);
-  void publish(job_event event);
-  void remember(const job_event& event);
+  void tell(job_change& change);
+  void tell(const watcher& one, job_change& change);
+  void remember(job_change&& change);
   void forget(caf::actor_id who);
   actor_report status() const;
 
   event_hub_actor::pointer self_;
   event_hub_options options_;
   metrics metrics_;
-  std::deque<std::pair<job_event, size_t>> replay_;
+  std::deque<remembered> replay_;
   size_t replay_bytes_ = 0;
   int64_t newest_ = 0;
   /// At most one subscription a watcher: a new one replaces it.

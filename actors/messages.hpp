@@ -2,6 +2,7 @@
 // process, hence most are not serializable.
 #pragma once
 
+#include "actors/job_change.hpp"
 #include "actors/log_histogram.hpp"
 #include "actors/run_bundle.hpp"
 #include "persistence/job_store.hpp"
@@ -71,10 +72,10 @@ caf::error make_error(const refusal& x);
 
 // -- messages -----------------------------------------------------------------
 
-/// Jobs as one transaction left them, or the runs that a claim started, in the
-/// order of their versions. Shared: they go to many.
+/// What one transaction changed, or the runs that a claim started, in the order
+/// of their versions.
 struct committed_changes {
-  std::vector<job_ptr> jobs;
+  std::vector<job_change> jobs;
   /// It left jobs behind that some node could start now; for the supervisor.
   bool leaves_due_work = false;
 };

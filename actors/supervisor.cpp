@@ -209,27 +209,28 @@ caf::result<card_hits> supervisor_state::recall(recall_query& x) {
 
 void supervisor_state::on_changes(committed_changes& x) {
   auto may_start = false;
-  for (const auto& job : x.jobs) {
-    if (job->status == job_status::pending) {
-      if (job->version == 1)
-        metrics_.enqueued(job->type, 1);
+  for (auto& change : x.jobs) {
+    const auto& job = change.subject();
+    if (change.status() == job_status::pending) {
+      if (job.version == 1)
+        metrics_.enqueued(job.type, 1);
       // Both times are the store's: no clock of ours is compared with it.
       auto wait = std::chrono::ceil<std::chrono::milliseconds>(
-        job->run_at - job->updated_at);
+        job.run_at - job.updated_at);
       if (wait.count() > 0 && scheduler_)
         self_->send(scheduler_, due_atom_v, int64_t{wait.count()});
-      may_start = may_start || !is_paused(job->type);
-    } else if (is_final(job->status)) {
-      metrics_.finished(job->type, job->status);
-    } else if (job->cancel_requested) {
-      cancel(job);
+      may_start = may_start || !is_paused(job.type);
+    } else if (is_final(change.status())) {
+      metrics_.finished(job.type, change.status());
+    } else if (job.cancel_requested) {
+      cancel(change.now());
     }
   }
   may_start = may_start && x.leaves_due_work;
   // The claimer may tell of a run before `db` tells that the job was due.
-  std::erase_if(x.jobs, [this](const job_ptr& one) {
-    return one->status == job_status::pending
-      && knows({one->seq, one->run + 1});
+  std::erase_if(x.jobs, [this](const job_change& one) {
+    const auto& job = one.subject();
+    return one.status() == job_status::pending && knows({job.seq, job.run + 1});
   });
   if (hub_)
     self_->send(hub_, std::move(x));

@@ -151,7 +151,7 @@ void supervisor_state::tell_watchers(const run_bundle_ptr& started) {
   committed_changes changes;
   changes.jobs.reserve(started->size());
   for (const auto& x : started->runs())
-    changes.jobs.emplace_back(started, &x.job);
+    changes.jobs.emplace_back(job_ptr{started, &x.job});
   self_->send(hub_, std::move(changes));
 }
 

@@ -1,5 +1,5 @@
-// persistence/job_store.cpp -- the spelling of refusals, and claims by stores
-// that read at once.
+// persistence/job_store.cpp -- the spelling of refusals, what a success makes
+// of a job, and claims by stores that read at once.
 #include "persistence/job_store.hpp"
 
 #include <utility>
@@ -45,6 +45,22 @@ claim_answer job_store::claim(const claim_write& what, bool repeated) {
     return std::move(*no);
   return std::make_shared<read_claim>(
     std::get<reeve::claimed>(std::move(answers.front())));
+}
+
+job completed::now() const {
+  auto result = *claimed;
+  result.status = job_status::completed;
+  result.result = this->result;
+  result.progress_percent = 100;
+  result.progress_message.clear();
+  result.error_message.reset();
+  result.reason.clear();
+  result.cancel_requested = false;
+  result.used = used;
+  result.version = version;
+  result.finished_at = finished_at;
+  result.updated_at = finished_at;
+  return result;
 }
 
 std::string_view to_string(refusal_code x) {

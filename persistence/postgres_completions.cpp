@@ -5,30 +5,6 @@
 
 namespace reeve {
 
-namespace {
-
-// Read-only columns of a record, and what a claim set, are as the caller knows
-// them. `next` stands behind the columns that tell which run it is.
-job completed(const settle_write& x, postgres_columns& next) {
-  auto result = *x.claimed;
-  result.status = job_status::completed;
-  result.result = x.result;
-  result.progress_percent = 100;
-  result.progress_message.clear();
-  result.error_message.reset();
-  result.reason.clear();
-  result.cancel_requested = false;
-  result.version = next.number<int64_t>();
-  result.finished_at = next.time();
-  result.updated_at = *result.finished_at;
-  result.used = next.used();
-  return result;
-}
-
-constexpr auto key_in = [](const auto* x) { return key_of(*x->what.claimed); };
-
-} // namespace
-
 postgres_writer::completions::completions(
   std::vector<const slot<settle_write>*> slots)
   : slots_(std::move(slots)), answered_(slots_.size()) {
@@ -58,7 +34,13 @@ void postgres_writer::completions::answer(postgres_columns next) {
   which.first = next.number<int64_t>();
   which.second = next.number<int64_t>();
   const auto at = std::ranges::lower_bound(slots_, which, {}, key_in);
-  (*at)->answer = changed{completed((*at)->what, next)};
+  completed end;
+  end.claimed = (*at)->what.claimed;
+  end.result = (*at)->what.result;
+  end.version = next.number<int64_t>();
+  end.finished_at = next.time();
+  end.used = next.used();
+  (*at)->answer = std::move(end);
   answered_[static_cast<size_t>(at - slots_.begin())] = true;
 }
 

@@ -7,6 +7,11 @@
 
 namespace reeve {
 
+/// The run that a write ends.
+inline constexpr auto key_in = [](const auto* x) {
+  return key_of(*x->what.claimed);
+};
+
 class postgres_writer::completions {
 public:
   /// One for each run. The slots outlive this.

@@ -7,7 +7,9 @@
 #include "persistence/uuid.hpp"
 
 #include <algorithm>
-#include <unordered_set>
+#include <optional>
+#include <set>
+#include <utility>
 
 namespace reeve {
 
@@ -28,12 +30,6 @@ constexpr postgres_statement was_settled_sql{"was_settled", R"(
                WHERE j.seq = t.seq AND j.run = t.run
                  AND j.outcome = 'COMPLETED'))"};
 
-struct run_key_hash {
-  size_t operator()(const run_key& x) const {
-    return std::hash<int64_t>{}(x.first * 31 + x.second);
-  }
-};
-
 } // namespace
 
 const postgres_statement complete_statement{
@@ -42,20 +38,24 @@ const postgres_statement complete_statement{
 void postgres_writer::settle(const std::vector<slot<settle_write>>& slots) {
   if (slots.empty())
     return;
-  std::vector<const slot<settle_write>*> plain, others, lost;
-  std::unordered_set<run_key, run_key_hash> seen;
-  plain.reserve(slots.size());
-  seen.reserve(slots.size());
-  for (const auto& x : slots) {
+  std::vector<const slot<settle_write>*> in_order, plain, others, lost;
+  in_order.reserve(slots.size());
+  for (const auto& x : slots)
     if (auto no = check(x.what))
       x.answer = *std::move(no);
-    // A second write for the same run comes too late.
-    else if (!seen.insert(key_of(*x.what.claimed)).second)
-      lost.push_back(&x);
-    else if (is_plain(x.what))
-      plain.push_back(&x);
     else
-      others.push_back(&x);
+      in_order.push_back(&x);
+  std::ranges::stable_sort(in_order, {}, key_in);
+  plain.reserve(in_order.size());
+  std::optional<run_key> last;
+  for (const auto* x : in_order) {
+    // A second write for the same run comes too late.
+    if (std::exchange(last, key_in(x)) == key_in(x))
+      lost.push_back(x);
+    else if (is_plain(x->what))
+      plain.push_back(x);
+    else
+      others.push_back(x);
   }
   for (const auto* x : complete(std::move(plain)))
     lost.push_back(x);
@@ -162,7 +162,7 @@ void postgres_writer::settle_again(
   }
   if (seqs.empty())
     return;
-  std::unordered_set<run_key, run_key_hash> done_before;
+  std::set<run_key> done_before;
   std::vector<int64_t> done_seqs;
   for (const auto& row :
        run(was_settled_sql, pqxx::params{seqs, runs, were_lost})) {
@@ -173,7 +173,7 @@ void postgres_writer::settle_again(
   for (auto& x : jobs_by_seq(done_seqs))
     jobs.emplace(x.seq, std::move(x));
   for (const auto* x : lost) {
-    if (x->repeated && done_before.contains(key_of(*x->what.claimed)))
+    if (x->repeated && done_before.contains(key_in(x)))
       x->answer = changed{jobs.at(x->what.claimed->seq)};
   }
 }

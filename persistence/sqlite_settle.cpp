@@ -125,7 +125,7 @@ write_answer sqlite_writer::on(const settle_write& x, bool repeated) {
   if (auto no = check(x))
     return *std::move(no);
   if (auto ended = complete_as_claimed(x))
-    return changed{*std::move(ended)};
+    return *std::move(ended);
   const auto row = find_run(seq, x.claimed->run);
   if (!row) {
     if (repeated && was_settled(seq, x.claimed->run))
@@ -153,7 +153,8 @@ write_answer sqlite_writer::on(const settle_write& x, bool repeated) {
   return changed_job(seq);
 }
 
-std::optional<job> sqlite_writer::complete_as_claimed(const settle_write& x) {
+std::optional<completed> sqlite_writer::complete_as_claimed(
+  const settle_write& x) {
   const auto& was = *x.claimed;
   if (!is_plain(x) || !was.started_at)
     return std::nullopt;
@@ -162,29 +163,26 @@ std::optional<job> sqlite_writer::complete_as_claimed(const settle_write& x) {
     if (query.bind(was.seq, was.run, was.version).run() == 0)
       return std::nullopt;
   }
-  auto result = was;
-  result.status = job_status::completed;
+  completed result;
+  result.claimed = x.claimed;
   result.result = x.result;
-  result.error_message.reset();
-  result.reason.clear();
-  result.progress_percent = 100;
-  result.progress_message.clear();
-  ++result.version;
+  result.version = was.version + 1;
   // The clock may have been set back meanwhile.
-  result.finished_at = result.updated_at = std::max(now_, *was.started_at);
+  result.finished_at = std::max(now_, *was.started_at);
+  result.used = was.used;
   {
     sqlite_query query{db_.prepared(complete_sql)};
     if (x.result.is_null())
       query.bind(nullptr);
     else
       query.bind(x.result.text());
-    query.bind(result.attempts, result.run, result.unspent.throttled,
-               result.unspent.provider_down, result.unspent.interrupted,
-               result.version, result.run_at, *result.started_at,
-               *result.finished_at, result.updated_at, result.seq);
+    query.bind(was.attempts, was.run, was.unspent.throttled,
+               was.unspent.provider_down, was.unspent.interrupted,
+               result.version, was.run_at, *was.started_at, result.finished_at,
+               result.finished_at, was.seq);
     query.run();
   }
-  count_finished(result.type, to_string(result.status));
+  count_finished(was.type, to_string(job_status::completed));
   return result;
 }
 

@@ -133,7 +133,7 @@ private:
   write_answer on(const rescue_write& x, bool repeated);
   /// The common end: COMPLETED, and nothing has happened to the job since it
   /// was claimed. Empty, and nothing done, when it is not that.
-  std::optional<job> complete_as_claimed(const settle_write& x);
+  std::optional<completed> complete_as_claimed(const settle_write& x);
   std::optional<run_row> find_run(int64_t seq, int64_t run);
   bool was_settled(int64_t seq, int64_t run);
   void end_run(const run_row& row, run_end end);

@@ -113,7 +113,8 @@ using effect =
   std::variant<knowledge_card, til_entry, recall_entry, book_pages, page_image>;
 
 /// Ends one run of a job, or touches nothing (`lease_lost`) when job, run and
-/// PROCESSING no longer hold. Answer: `changed`.
+/// PROCESSING no longer hold. Answer: `completed` for a success of which no
+/// more need be said, else `changed`.
 struct settle_write {
   /// The job as it was claimed; never null. May keep the other runs of its
   /// bundle in memory.
@@ -281,6 +282,21 @@ struct changed {
   reeve::job job;
 };
 
+/// The end of a run that succeeded. Of many short runs nobody looks at the jobs
+/// that they leave behind: they are put together for those who do.
+struct completed {
+  /// As it ran; never null.
+  job_ptr claimed;
+  json_text result;
+  int64_t version = 0;
+  timestamp finished_at;
+  /// Of all its steps, in all its runs.
+  usage used;
+
+  /// As the run's end left the job.
+  job now() const;
+};
+
 /// A lease this node still holds.
 struct held_lease {
   int64_t seq = 0;
@@ -330,9 +346,9 @@ struct granted {
 
 struct done {};
 
-using write_answer =
-  std::variant<refusal, enqueued, enqueued_batch, claimed, changed, renewed,
-               rescued, pruned, bulk_retried, stored_summary, granted, done>;
+using write_answer = std::variant<refusal, enqueued, enqueued_batch, claimed,
+                                  changed, completed, renewed, rescued, pruned,
+                                  bulk_retried, stored_summary, granted, done>;
 
 /// A write and whether an earlier try of it may have been committed: then the
 /// store looks before it repeats, so that the caller gets the answer that the

@@ -273,6 +273,9 @@ write_answer fake_store::handle(const settle_write& x, bool repeated) {
       db_->refund(*what);
   }
   touch(*what);
+  if (decision == verdict::complete && x.effects.empty())
+    return completed{x.claimed, x.result, what->version, *what->finished_at,
+                     what->used};
   return changed{*what};
 }
 

@@ -2,6 +2,7 @@
 // both stores must pass have in common.
 #pragma once
 
+#include "answers.hpp"
 #include "persistence/job_store.hpp"
 #include "persistence/uuid.hpp"
 
@@ -85,11 +86,12 @@ struct conformance_fixture {
 
   template <class Answer>
   Answer get(write what, bool repeated = false) {
-    auto result = answer(std::move(what), repeated);
-    if (auto* no = std::get_if<refusal>(&result))
+    auto x = answer(std::move(what), repeated);
+    if (auto* no = std::get_if<refusal>(&x))
       FAIL("refused: " << no->message);
-    REQUIRE(std::holds_alternative<Answer>(result));
-    return std::get<Answer>(std::move(result));
+    auto result = answer_as<Answer>(std::move(x));
+    REQUIRE(result.has_value());
+    return *std::move(result);
   }
 
   /// The spelling of the refusal, or `accepted`.

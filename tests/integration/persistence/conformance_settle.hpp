@@ -243,7 +243,7 @@ SCENARIO("two thousand ends of all kinds go into one batch") {
   REQUIRE_EQ(answers.size(), expected.size());
   size_t wrong = 0;
   for (size_t n = 0; n < answers.size(); ++n) {
-    const auto* got = std::get_if<changed>(&answers[n]);
+    const auto got = answer_as<changed>(answers[n]);
     wrong +=
       (got ? std::string{to_string(got->job.status)} : code_of(answers[n]))
       != expected[n];

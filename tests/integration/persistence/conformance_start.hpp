@@ -252,7 +252,7 @@ SCENARIO("an end in the same transaction makes no difference") {
     {{ending(running, run_outcome::completed, verdict::complete), false},
      {claim(3), false},
      {new_job(), false}});
-  CHECK(std::holds_alternative<changed>(answers[0]));
+  CHECK(std::holds_alternative<completed>(answers[0]));
   REQUIRE(std::holds_alternative<claimed>(answers[1]));
   REQUIRE(std::holds_alternative<enqueued>(answers[2]));
   CHECK_EQ(ids(std::get<claimed>(answers[1]).jobs),
@@ -273,8 +273,8 @@ SCENARIO("ends in the same transaction are answered each for itself") {
                                {claim(3)},
                                {ending(one, done, verdict::complete)}});
   auto ended = [&](size_t i, const job& was) {
-    REQUIRE(std::holds_alternative<changed>(answers[i]));
-    const auto& now = std::get<changed>(answers[i]).job;
+    REQUIRE(std::holds_alternative<completed>(answers[i]));
+    const auto now = std::get<completed>(answers[i]).now();
     CHECK_EQ(seen(now), seen(this->now(was)));
     CHECK_EQ(state(was), "COMPLETED");
     CHECK_EQ(now.result.text(), R"({"answer":42})");
@@ -293,7 +293,7 @@ SCENARIO("ends are committed whatever becomes of the job beside them") {
   same_id.id = run.id;
   auto answers = store->apply(
     {{ending(run, done, verdict::complete)}, {claim(3)}, {same_id}});
-  CHECK(std::holds_alternative<changed>(answers[0]));
+  CHECK(std::holds_alternative<completed>(answers[0]));
   CHECK_EQ(code_of(answers[2]), "invalid_argument");
   REQUIRE(std::holds_alternative<claimed>(answers[1]));
   CHECK(std::get<claimed>(answers[1]).jobs.empty());
@@ -303,7 +303,7 @@ SCENARIO("ends are committed whatever becomes of the job beside them") {
   auto older = add();
   answers = store->apply(
     {{ending(run, done, verdict::complete)}, {claim(1)}, {new_job()}});
-  CHECK(std::holds_alternative<changed>(answers[0]));
+  CHECK(std::holds_alternative<completed>(answers[0]));
   CHECK_EQ(ids(std::get<claimed>(answers[1]).jobs), ids({older}));
   CHECK_EQ(state(get(answers[2])), "PENDING");
   CHECK_EQ(state(run), "COMPLETED");

@@ -157,7 +157,9 @@ SCENARIO("steps of many runs come in one batch") {
   CHECK_EQ(code_of(answers[2]), "accepted");
   CHECK_EQ(code_of(answers[3]), "accepted");
   CHECK_EQ(code_of(answers[4]), "accepted");
-  CHECK((std::get<changed>(answers[5]).job.used == usage{200, 40, 6}));
+  const auto ended = answer_as<changed>(answers[5]);
+  REQUIRE(ended.has_value());
+  CHECK((ended->job.used == usage{200, 40, 6}));
   CHECK_EQ(store->steps_of(jobs[0].id).size(), 2u);
   CHECK_EQ(store->steps_of(jobs[1].id).size(), 1u);
 }

@@ -217,12 +217,12 @@ SCENARIO("settling and rescuing nodes neither lose nor repeat a run") {
     batch.jobs.back().max_attempts = 1'000;
   }
   get<enqueued_batch>(batch);
-  std::atomic<size_t> completed = 0;
+  std::atomic<size_t> ended = 0;
   std::vector<std::thread> threads;
   for (int i = 0; i < 3; ++i)
     threads.emplace_back([&, i, connection = backend.connect()] {
       lease_owner owner{"node-" + std::to_string(i), 1};
-      for (int64_t token = 1; completed < jobs; ++token) {
+      for (int64_t token = 1; ended < jobs; ++token) {
         // Leases of no time: every other node takes the runs away.
         auto answers = connection->apply(
           {{claim_write{owner, types, 50, std::chrono::milliseconds{0}, token}},
@@ -236,12 +236,12 @@ SCENARIO("settling and rescuing nodes neither lose nor repeat a run") {
         std::reverse(ends.begin(), ends.end());
         ends.push_back({heartbeat_write{owner}});
         for (const auto& x : connection->apply(ends))
-          completed += std::holds_alternative<changed>(x);
+          ended += std::holds_alternative<completed>(x);
       }
     });
   for (auto& x : threads)
     x.join();
-  CHECK_EQ(completed.load(), jobs);
+  CHECK_EQ(ended.load(), jobs);
   CHECK_EQ(backend.number("SELECT count(*) FROM job"
                           " WHERE outcome = 'COMPLETED'"),
            static_cast<int64_t>(jobs));

@@ -11,6 +11,7 @@
 #include <future>
 #include <thread>
 
+#include "answers.hpp"
 #include "postgres_backend.hpp"
 
 namespace reeve {
@@ -69,8 +70,9 @@ struct postgres_fixture {
   static Answer as(write_answer x) {
     if (auto* no = std::get_if<refusal>(&x))
       FAIL("refused: " << no->message);
-    REQUIRE(std::holds_alternative<Answer>(x));
-    return std::get<Answer>(std::move(x));
+    auto result = answer_as<Answer>(std::move(x));
+    REQUIRE(result.has_value());
+    return *std::move(result);
   }
 
   template <class Answer>

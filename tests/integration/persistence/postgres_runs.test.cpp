@@ -265,7 +265,7 @@ SCENARIO("nodes that claim at once never exceed a limit") {
           ends.push_back({completion(x), false});
         running -= static_cast<int>(got.size());
         for (const auto& x : connection->apply(ends))
-          ended += std::holds_alternative<changed>(x);
+          ended += std::holds_alternative<completed>(x);
       }
     });
   for (auto& x : nodes)

@@ -2,6 +2,7 @@
 // has: its modes, its lock, its migrations, the injected clock.
 #define CAF_SUITE persistence.sqlite
 
+#include "answers.hpp"
 #include "sqlite_backend.hpp"
 
 #include "persistence/fingerprint.hpp"
@@ -67,8 +68,9 @@ struct fixture : sqlite_backend {
   template <class T>
   T get(job_store& store, reeve::write what) {
     auto answers = store.apply({{std::move(what)}});
-    REQUIRE(std::holds_alternative<T>(answers.front()));
-    return std::get<T>(std::move(answers.front()));
+    auto result = answer_as<T>(std::move(answers.front()));
+    REQUIRE(result.has_value());
+    return *std::move(result);
   }
 
   std::vector<job> claim(job_store& store, lease_owner owner,

@@ -273,9 +273,9 @@ SCENARIO("a job's changes within one transaction are published in order") {
   REQUIRE_EQ(published->size(), 1u);
   const auto& jobs = published->front().jobs;
   REQUIRE_EQ(jobs.size(), 2u);
-  CHECK(jobs[0]->status == job_status::pending);
-  CHECK(jobs[1]->status == job_status::cancelled);
-  CHECK(jobs[0]->version < jobs[1]->version);
+  CHECK(jobs[0].status() == job_status::pending);
+  CHECK(jobs[1].status() == job_status::cancelled);
+  CHECK(jobs[0].version() < jobs[1].version());
   CHECK(!published->front().leaves_due_work);
 }
 
@@ -295,7 +295,7 @@ SCENARIO("what a claim took is due for nobody, and its sender's to tell") {
     REQUIRE_EQ(published->size(), 1u);
     REQUIRE_EQ(published->front().jobs.size(), 2u);
     for (const auto& x : published->front().jobs)
-      CHECK(x->status == job_status::pending);
+      CHECK(x.status() == job_status::pending);
     CHECK(!published->front().leaves_due_work);
   }
   published->clear();

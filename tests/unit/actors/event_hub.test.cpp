@@ -66,7 +66,7 @@ struct fixture : test::actor_fixture {
   void publish(std::vector<job> jobs) {
     committed_changes changes;
     for (auto& x : jobs)
-      changes.jobs.push_back(std::make_shared<const job>(std::move(x)));
+      changes.jobs.emplace_back(std::make_shared<const job>(std::move(x)));
     caf::anon_send(uut, std::move(changes));
     settle();
   }
@@ -159,6 +159,48 @@ SCENARIO("a single job resumes by its version") {
   auto started = subscribe(make_watcher(), one_job("job-1", 1));
   CHECK(!started.gap);
   CHECK_EQ(str(started), "job-1@2 job-1@3");
+}
+
+SCENARIO("an end is the same job for who was there and for who comes late") {
+  completed end;
+  auto was = version(1, 2);
+  was.status = job_status::processing;
+  was.progress_percent = 40;
+  was.progress_message = "drawing";
+  was.error_message = "of the run before";
+  was.cancel_requested = true;
+  end.claimed = std::make_shared<const job>(was);
+  end.result = {{"answer", 42}};
+  end.version = 5;
+  end.finished_at = timestamp{std::chrono::seconds{7}};
+  end.used = {100, 20, 3};
+  auto other = end;
+  other.claimed = std::make_shared<const job>(version(2, 1));
+  auto there = make_watcher();
+  const auto newest = subscribe(there, one_job("job-1")).newest;
+  committed_changes changes;
+  changes.jobs.emplace_back(end);
+  changes.jobs.emplace_back(other);
+  caf::anon_send(uut, std::move(changes));
+  settle();
+  REQUIRE_EQ(there.log->str(), "job-1@5");
+  const auto& now = *there.log->events[0].what;
+  CHECK(now.status == job_status::completed);
+  CHECK_EQ(now.result.text(), R"({"answer":42})");
+  CHECK_EQ(now.progress_percent, 100);
+  CHECK_EQ(now.progress_message, "");
+  CHECK(!now.error_message);
+  CHECK(!now.cancel_requested);
+  CHECK(now.finished_at == end.finished_at);
+  CHECK(now.updated_at == end.finished_at);
+  CHECK(now.used == end.used);
+  // Put together once, for all.
+  auto late = subscribe(make_watcher(), one_job("job-1", 2));
+  REQUIRE_EQ(str(late), "job-1@5");
+  CHECK_EQ(late.replay[0].what, there.log->events[0].what);
+  CHECK_EQ(str(subscribe(make_watcher(), one_job("job-1", 5))), "");
+  CHECK_EQ(str(subscribe(make_watcher(), feed_since(newest))),
+           "job-1@5 job-2@5");
 }
 
 SCENARIO("a feed that cannot be resumed is told so") {

@@ -147,7 +147,7 @@ void supervisor_fixture::commit(std::vector<job> jobs, bool leaves_due_work) {
   committed_changes changes;
   changes.leaves_due_work = leaves_due_work;
   for (auto& x : jobs)
-    changes.jobs.push_back(std::make_shared<const job>(std::move(x)));
+    changes.jobs.emplace_back(std::make_shared<const job>(std::move(x)));
   caf::anon_send(uut, std::move(changes));
   settle();
 }

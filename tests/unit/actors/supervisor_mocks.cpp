@@ -88,8 +88,8 @@ event_hub_actor::behavior_type mock_hub(event_hub_actor::pointer self,
     status_of(self, node, "event-hub"),
     [node](const committed_changes& x) {
       auto& jobs = node->published.emplace_back();
-      for (const auto& one : x.jobs)
-        jobs.push_back(*one);
+      for (auto one : x.jobs)
+        jobs.push_back(*one.now());
     },
     [](watch_atom, const watch_filter&, const watcher_actor&) {
       watch_started result;
