@@ -246,6 +246,21 @@ struct conformance_fixture {
     return settle(x, run_outcome::failed, verdict::fail);
   }
 
+  static step_write step_of(const job& x, std::string name = "text",
+                            std::string hash = "hash") {
+    step_write result;
+    result.seq = x.seq;
+    result.run = x.run;
+    result.step.name = std::move(name);
+    result.step.input_hash = std::move(hash);
+    result.step.result = {{"text", "옛날 옛적에"}, {"tenth", 0.1}};
+    result.step.provider = "anthropic";
+    result.step.model = "a model";
+    result.step.used = {100, 20, 3};
+    result.step.took = std::chrono::milliseconds{1'500};
+    return result;
+  }
+
   // -- jobs in each state -----------------------------------------------------
 
   job in_state(job_status status) {

@@ -14,5 +14,6 @@ using fixture = conformance_fixture<postgres_backend>;
 #include "conformance_enqueue.hpp"
 #include "conformance_reads.hpp"
 #include "conformance_requests.hpp"
+#include "conformance_running.hpp"
 #include "conformance_settle.hpp"
 #include "conformance_start.hpp"

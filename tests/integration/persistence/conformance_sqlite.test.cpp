@@ -17,6 +17,7 @@ using fixture = conformance_fixture<sqlite_backend>;
 #include "conformance_history.hpp"
 #include "conformance_reads.hpp"
 #include "conformance_requests.hpp"
+#include "conformance_running.hpp"
 #include "conformance_san.hpp"
 #include "conformance_settle.hpp"
 #include "conformance_start.hpp"

@@ -6,21 +6,6 @@ namespace conformance_steps {
 
 namespace {
 
-step_write step_of(const job& x, std::string name = "text",
-                   std::string hash = "hash") {
-  step_write result;
-  result.seq = x.seq;
-  result.run = x.run;
-  result.step.name = std::move(name);
-  result.step.input_hash = std::move(hash);
-  result.step.result = {{"text", "옛날 옛적에"}, {"tenth", 0.1}};
-  result.step.provider = "anthropic";
-  result.step.model = "a model";
-  result.step.used = {100, 20, 3};
-  result.step.took = std::chrono::milliseconds{1'500};
-  return result;
-}
-
 page_image image_of(const std::string& content_id, int number,
                     std::string data = std::string("\x89PNG\0\xff", 6)) {
   page_image result;
