@@ -84,14 +84,16 @@ constexpr int max_rounds = 20;
 // where it stands, without another look-up: two claims at once share a backlog
 // without waiting for each other. The walk ends as many jobs behind the last
 // one that was found as were found: somebody may have locked them all, and each
-// one that is locked costs as much as one that is taken. The row without a job
-// lists what was found and not taken where too little was taken: the caller
-// asks again without it. (NOT IN is looked up in a hash; `<> ALL` compares each
-// with each.) There, too, stand which types are paused and, unless all that was
-// asked for is taken, when the next job is due. The locked rows are a
-// materialized set: else the planner may run the LIMIT again and take more than
-// was asked. The answer carries neither what is the same for every job that has
-// just started nor what a job has before its first run: nobody reads it again.
+// one that is locked costs as much as one that is taken. (Shares are grouped by
+// one column, and none of a table: by two, each claim out of a long queue began
+// with making room for 40,000 groups.) The row without a job lists what was
+// found and not taken where too little was taken: the caller asks again without
+// it. (NOT IN is looked up in a hash; `<> ALL` compares each with each.) There,
+// too, stand which types are paused and, unless all that was asked for is
+// taken, when the next job is due. The locked rows are a materialized set: else
+// the planner may run the LIMIT again and take more than was asked. The answer
+// carries neither what is the same for every job that has just started nor what
+// a job has before its first run: nobody reads it again.
 const postgres_statement claim_statement{"claim", R"(
   WITH wanted AS MATERIALIZED (
     SELECT t.job_type, max(t.most) AS most, row_number() OVER () AS number
@@ -100,7 +102,8 @@ const postgres_statement claim_statement{"claim", R"(
                       WHERE p.job_type = t.job_type AND p.paused)
     GROUP BY t.job_type),
   candidate AS MATERIALIZED (
-    SELECT c.seq, c.priority, c.run_at, wanted.number
+    SELECT c.seq, c.priority, c.run_at, wanted.number,
+      wanted.number * 4096 + c.priority AS share
     FROM wanted CROSS JOIN LATERAL (
       WITH RECURSIVE)" REEVE_PRIORITIES_OF_WANTED R"(
       SELECT d.seq, d.priority, d.run_at
@@ -116,9 +119,9 @@ const postgres_statement claim_statement{"claim", R"(
     SELECT wanted.job_type, c.priority, c.jobs,
       coalesce(h.run_at, now()) AS run_at,
       coalesce(h.seq, 9223372036854775807) AS seq
-    FROM (SELECT number, priority, count(*) AS jobs, max(run_at) AS run_at,
-            max(seq) AS seq
-          FROM candidate GROUP BY number, priority) c
+    FROM (SELECT min(number) AS number, min(priority) AS priority,
+            count(*) AS jobs, max(run_at) AS run_at, max(seq) AS seq
+          FROM candidate GROUP BY share) c
     JOIN wanted USING (number)
     LEFT JOIN LATERAL (
       SELECT q.run_at, q.seq FROM reeve.queue q
