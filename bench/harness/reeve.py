@@ -70,12 +70,13 @@ class Reeve:
             os.unlink(samples.path)
 
     def _fill(self, store, jobs: int, history: int = 0):
-        """Queues jobs of a paused type, by a node of its own."""
+        """Queues jobs of a paused type, by a node of its own; before that,
+        what was done long ago."""
         with self._node(store, name="bench-filler") as node:
             node.pause()
+            if history > 0:
+                store.add_history(history)
             node.client("bulk", jobs=jobs)
-        if history > 0:
-            store.add_history(history)
         store.settle()
 
     def _row(self, measure: str, config: str = "default", **figures) -> dict:
