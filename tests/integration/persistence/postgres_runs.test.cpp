@@ -168,6 +168,44 @@ SCENARIO("a claim that the server refuses takes nothing") {
            x.id);
 }
 
+SCENARIO(
+  "a claim by itself that is cut off takes nothing, and can be repeated") {
+  const auto x = add(new_job());
+  pqxx::connection other{backend.url};
+  pqxx::work tx{other};
+  tx.exec("LOCK TABLE reeve.running IN EXCLUSIVE MODE");
+  const claim_write wanted{me, types, 5, std::chrono::seconds{30}, 7};
+  auto aside =
+    std::async(std::launch::async, [&] { return store->claim(wanted, false); });
+  await_blocked();
+  CHECK_EQ(backend.cluster.terminate_backends(backend.name, "%candidate AS%"),
+           1);
+  unavailable([&] { aside.get(); });
+  tx.abort();
+  CHECK_EQ(backend.number("SELECT count(*) FROM running"), 0);
+  store->reconnect();
+  const auto again =
+    std::get<unread_claim_ptr>(store->claim(wanted, true))->read();
+  REQUIRE_EQ(again.jobs.size(), 1u);
+  CHECK_EQ(again.jobs[0].id, x.id);
+  CHECK_EQ(again.jobs[0].run, 1);
+}
+
+SCENARIO("claims that nobody could prepare for are made all the same") {
+  const auto x = add(new_job());
+  CHECK_EQ(backend.cluster.terminate_backends(backend.name, "%"), 1);
+  store->expect_claims();
+  store->reconnect();
+  const auto got =
+    std::get<unread_claim_ptr>(store->claim({me, types, 5}, false))->read();
+  REQUIRE_EQ(got.jobs.size(), 1u);
+  CHECK_EQ(got.jobs[0].id, x.id);
+  store->expect_claims();
+  CHECK(std::get<unread_claim_ptr>(store->claim({me, types, 5}, false))
+          ->read()
+          .jobs.empty());
+}
+
 SCENARIO("ends are counted once, whatever they were") {
   for (int i = 0; i < 4; ++i)
     add(new_job());
