@@ -6,6 +6,14 @@
 
 namespace reeve {
 
+namespace {
+
+/// From here on an end is remembered as its job, which shares nothing but the
+/// payload: as it ran, the job may keep all others of its bundle in memory.
+constexpr size_t large_payload = 4 * 1024;
+
+} // namespace
+
 bool fits(const watch_filter& filter, const job& x) {
   return (!filter.job_id || *filter.job_id == x.id)
     && (!filter.type || *filter.type == x.type)
@@ -86,6 +94,8 @@ void event_hub_state::tell(const watcher& one, job_change& change) {
 }
 
 void event_hub_state::remember(job_change&& change) {
+  if (change.subject().payload.bytes() >= large_payload)
+    change.now();
   const auto bytes = change.bytes();
   replay_.push_back({newest_, std::move(change), bytes});
   replay_bytes_ += bytes;

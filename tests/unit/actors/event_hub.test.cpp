@@ -203,6 +203,27 @@ SCENARIO("an end is the same job for who was there and for who comes late") {
            "job-1@5 job-2@5");
 }
 
+SCENARIO("the end of a large job keeps nothing but that job in memory") {
+  const auto newest = subscribe(make_watcher(), one_job("another")).newest;
+  auto is_kept_as_it_ran = [&](size_t payload) {
+    auto was = version(1, 1);
+    was.payload = {{"text", std::string(payload, 'x')}};
+    completed end;
+    end.claimed = std::make_shared<const job>(std::move(was));
+    end.version = 2;
+    std::weak_ptr<const job> claimed = end.claimed;
+    committed_changes changes;
+    changes.jobs.emplace_back(std::move(end));
+    caf::anon_send(uut, std::move(changes));
+    settle();
+    return !claimed.expired();
+  };
+  CHECK(is_kept_as_it_ran(100));
+  CHECK(!is_kept_as_it_ran(10'000));
+  CHECK_EQ(str(subscribe(make_watcher(), feed_since(newest))),
+           "job-1@2 job-1@2");
+}
+
 SCENARIO("a feed that cannot be resumed is told so") {
   auto newest = subscribe(make_watcher()).newest;
   publish({version(1, 1)});
